@@ -115,13 +115,13 @@ const (
 	ImageText = 0x80201000 // its code, the linker's -T
 
 	// SeedPage holds SeedSize bytes of entropy for one boot, or zeros. The kernel wipes it.
-	SeedPage = 0x80090000
+	SeedPage = 0x80008000
 	SeedSize = 32
 
 	// BootPage holds lines that end in '\n', then a zero byte: "-flag" is an argument of the
 	// program, "NAME=VALUE" its environment, "ram=MIB" the memory size. The kernel reads at most
 	// BootSize bytes.
-	BootPage = 0x80091000
+	BootPage = 0x80009000
 	BootSize = 2048
 )
 

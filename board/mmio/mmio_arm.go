@@ -32,5 +32,5 @@ func Barrier()
 // writes by DMA; it must not be used for registers, because the width of an access through it is
 // the compiler's choice. The memory is the caller's: the garbage collector does not know it.
 func Bytes(addr, n uint32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(uintptr(addr))), n)
+	return unsafe.Slice((*byte)(unsafe.Add(nil, addr)), n)
 }
