@@ -1,0 +1,112 @@
+// Package timing holds the mesh's timing constants and the relations between them that safety rests
+// on. A build whose constants break a relation does not compile; a configuration that breaks one is
+// refused with a reason (rules L3 and L14 of spec/system.md section 9; ADR-0008 sections 1 and 4).
+package timing
+
+import (
+	"errors"
+
+	"holdfast/mesh/when"
+)
+
+// The constants of ADR-0008, in milliseconds.
+const (
+	HeartbeatMS  = 5_000   // transmit-idle time after which a Ping is sent
+	SuspectMS    = 6_000   // silence that makes a member Suspect
+	FailMS       = 12_000  // silence that makes a member Failed
+	WriteLeaseMS = 6_000   // mutable service after the sending of an acknowledged LeaseReq
+	ReadLeaseMS  = 120_000 // reads after the last accepted frame of the authority
+)
+
+// The bounds of rule L3.
+const (
+	// DriftPercent is how far two nodes' counters may differ in rate from true time, each.
+	DriftPercent = 1
+	// HandlerMS is D: how long a step and what carries out its effects may take.
+	HandlerMS = 250
+	// GrainMS is eps: truncation to milliseconds, on both sides, with room.
+	GrainMS = 50
+	// SecondClockMS is the resolution of the second clock that times a lease too (rule L6).
+	SecondClockMS = 1_000
+	// FenceMS is the least time after the last LeaseAck to a node from which its objects may be served
+	// elsewhere: at least (W+1)/(1-rho)+D+eps.
+	FenceMS = 7_500
+	// TickMS is the longest time between two steps of a healthy node.
+	TickMS = 250
+	// PauseMS is the gap between two steps above which the node itself was not running (rule L5).
+	PauseMS = 1_000
+	// marginMS: a bound must hold by more than this, since a lease is valid at now == until while a
+	// conviction happens at >=, and both sides truncate.
+	marginMS = 2
+)
+
+// Compile errors when broken: a negative constant does not fit a uint.
+const (
+	// L3: (W+1)/(1-rho) + D + eps <= F/(1+rho), multiplied by (100-rho)(100+rho)/100.
+	_ uint = FailMS*fast - (WriteLeaseMS+SecondClockMS)*slow - spare*scale/100 - 1
+	// The ADR's own margin: heartbeat + write lease < failure window.
+	_ uint = FailMS - (HeartbeatMS + WriteLeaseMS) - marginMS - 1
+	// W < FENCE < F, and FENCE covers the lease with drift and handling.
+	_ uint = FenceMS - WriteLeaseMS - 1
+	_ uint = FailMS - FenceMS - 1
+	_ uint = FenceMS*(100-DriftPercent) - (WriteLeaseMS+SecondClockMS)*100 -
+		(HandlerMS+GrainMS)*(100-DriftPercent)
+	// Suspicion comes before failure, after a heartbeat could have been heard.
+	_ uint = FailMS - SuspectMS - 1
+	_ uint = SuspectMS - HeartbeatMS - 1
+)
+
+const (
+	fast  = 100 - DriftPercent
+	slow  = 100 + DriftPercent
+	scale = fast * slow
+	spare = HandlerMS + GrainMS + marginMS
+)
+
+// Timing is one node's timing configuration, the same on every node of a mesh.
+type Timing struct {
+	Heartbeat, Suspect, Fail, WriteLease when.Span
+}
+
+// Default is the ADR's.
+var Default = Timing{HeartbeatMS, SuspectMS, FailMS, WriteLeaseMS}
+
+// The reasons a Timing is refused.
+var (
+	ErrOrder = errors.New("timing: want 0 < heartbeat < suspect < fail <= 3600000 and 0 < lease")
+	ErrADR   = errors.New("timing: heartbeat + write lease must be less than fail")
+	ErrL3    = errors.New("timing: (lease + 1 s)/(1-1%) + 300 ms must be at most fail/(1+1%)")
+)
+
+const maxFailMS = 3_600_000
+
+// Check reports which relation t breaks, if any. Every mesh node calls it before it joins.
+func (t Timing) Check() error {
+	switch {
+	case t.Heartbeat <= 0 || t.WriteLease <= 0 || t.Suspect <= t.Heartbeat ||
+		t.Fail <= t.Suspect || t.Fail > maxFailMS:
+		return ErrOrder
+	case t.Fail-(t.Heartbeat+t.WriteLease) <= marginMS:
+		return ErrADR
+	case t.Fail*fast <= (t.WriteLease+SecondClockMS)*slow+spare*scale/100:
+		return ErrL3
+	}
+	return nil
+}
+
+// Tick is the longest time between two steps: min(250 ms, W/8) (rule L5).
+func (t Timing) Tick() when.Span { return max(1, min(TickMS, t.WriteLease/8)) }
+
+// Pause is the gap between two steps above which this node was not running: min(1 s, W/4) (rule L5).
+func (t Timing) Pause() when.Span { return max(1, min(PauseMS, t.WriteLease/4)) }
+
+// Ask is the time between two LeaseReqs: a third of the lease (failure.md, U23).
+func (t Timing) Ask() when.Span { return max(1, t.WriteLease/3) }
+
+// Fence is the time after the last LeaseAck to a node from which its objects may be served elsewhere.
+func (t Timing) Fence() when.Span {
+	return ((t.WriteLease+SecondClockMS)*100+fast-1)/fast + FenceMS - fenceDefault
+}
+
+// fenceDefault is what Fence's formula gives for the default lease, without rounding FENCE up.
+const fenceDefault = ((WriteLeaseMS+SecondClockMS)*100 + fast - 1) / fast

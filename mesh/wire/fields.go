@@ -1,0 +1,142 @@
+package wire
+
+import (
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/view"
+)
+
+// The bodies: each message's fields in wire order, with their rules. The package comment has the same
+// as tables.
+
+func (m *Ping) fields(c *codec) { u64(c, &m.Nonce) }
+func (m *Pong) fields(c *codec) { u64(c, &m.Nonce) }
+
+func (m *LeaseReq) fields(c *codec) {
+	c.bytes(m.Node[:])
+	c.epoch(&m.Incarnation)
+	c.boot(&m.Boot)
+	c.bytes(m.Digest[:])
+	c.boot(&m.AuthorityBoot)
+	u64(c, &m.Nonce)
+}
+
+func (m *LeaseAck) fields(c *codec) {
+	c.epoch(&m.Incarnation)
+	c.bytes(m.Digest[:])
+	c.boot(&m.AuthorityBoot)
+	u64(c, &m.Nonce)
+}
+
+func (m *JoinReq) fields(c *codec) { c.boot(&m.Boot) }
+
+func (m *Challenge) fields(c *codec) {
+	u64(c, &m.Nonce)
+	c.boot(&m.AuthorityBoot)
+}
+
+func (m *Join) fields(c *codec) {
+	m.signed(c)
+	c.bytes(m.Signature[:])
+}
+
+// signed is what the signature covers.
+func (m *Join) signed(c *codec) {
+	u64(c, &m.Challenge)
+	c.boot(&m.AuthorityBoot)
+	u64(c, &m.Nonce)
+	c.boot(&m.Boot)
+	millis(c, &m.Timing.Heartbeat)
+	millis(c, &m.Timing.Suspect)
+	millis(c, &m.Timing.Fail)
+	millis(c, &m.Timing.WriteLease)
+	c.blob(&m.Certificate, view.CertificateMax)
+}
+
+func (m *JoinState) fields(c *codec) {
+	u64(c, &m.Nonce)
+	u16(c, &m.Records)
+	c.bytes(m.Digest[:])
+}
+
+func (m *JoinReady) fields(c *codec) { u64(c, &m.Nonce) }
+
+func (m *Confirm) fields(c *codec) {
+	u64(c, &m.Nonce)
+	c.certificate(&m.Certificate)
+}
+
+func (m *Refuse) fields(c *codec) {
+	u64(c, &m.Nonce)
+	c.word(&m.Word)
+	c.require(m.Word != refusal.OK)
+	u32(c, &m.RetryMS)
+}
+
+func (m *View) fields(c *codec) { c.certificate(&m.Certificate) }
+
+func (m *ViewAck) fields(c *codec) {
+	c.epoch(&m.Epoch)
+	c.bytes(m.Digest[:])
+}
+
+func (m *ViewReq) fields(*codec) {}
+
+func (m *StaleEpoch) fields(c *codec) {
+	m.signed(c)
+	c.bytes(m.Signature[:])
+}
+
+// signed is what the signature covers.
+func (m *StaleEpoch) signed(c *codec) {
+	c.epoch(&m.Current)
+	c.boot(&m.AuthorityBoot)
+	c.bytes(m.Node[:])
+	c.boot(&m.Boot)
+}
+
+func (m *RouteReq) fields(c *codec) {
+	c.request(&m.Request)
+	c.epoch(&m.FirstEpoch)
+	c.bytes(m.Object[:])
+	u8(c, &m.Op)
+	u8(c, &m.Class)
+	u8(c, &m.Durability)
+	u64(c, &m.IfVersion)
+	c.blob(&m.Value, ValueMax)
+	c.bytes(m.Capability[:])
+	c.require(m.Op == Stat || m.Op == Commit)
+	c.require(m.Class >= Lease && m.Class <= StaleOK)
+	c.require(m.Durability <= Replicated)
+}
+
+func (m *RouteRep) fields(c *codec) {
+	c.request(&m.Request)
+	c.word(&m.Word)
+	c.bytes(m.Home[:])
+	u64(c, &m.HomeEpoch)
+	u64(c, &m.Version)
+	u8(c, &m.Class)
+	u8(c, &m.Durability)
+	u8(c, &m.Copies)
+	c.blob(&m.Value, ValueMax)
+	c.require(m.Class <= StaleOK)
+	c.require(m.Durability <= Replicated)
+}
+
+func (c *codec) request(r *Request) {
+	c.bytes(r.Client[:])
+	u64(c, &r.Boot)
+	u64(c, &r.Seq)
+	c.require(r.Seq != 0)
+}
+
+func (c *codec) word(w *refusal.Word) {
+	u8(c, w)
+	c.require(w.Valid())
+}
+
+// certificate is an encoded view.Certificate; its content is checked by whoever has the root's key.
+func (c *codec) certificate(p *[]byte) {
+	c.blob(p, view.CertificateMax)
+	c.require(len(*p) > 0)
+}
