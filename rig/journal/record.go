@@ -1,0 +1,156 @@
+package journal
+
+import (
+	"strconv"
+	"time"
+)
+
+// Schema numbers the form of the records. A reader refuses another number.
+const Schema = 1
+
+// Time is an instant of a run: microseconds of the rig's monotonic clock since the run began.
+type Time int64
+
+// Sub is the time from u to t, negative when t is earlier.
+func (t Time) Sub(u Time) time.Duration { return time.Duration(t-u) * time.Microsecond }
+
+// Add is the instant d after t, to the microsecond.
+func (t Time) Add(d time.Duration) Time { return t + Time(d.Microseconds()) }
+
+// String is t in seconds with three decimals, such as "12.345 s".
+func (t Time) String() string {
+	return strconv.FormatFloat(float64(t)/1e6, 'f', 3, 64) + " s"
+}
+
+// Kind says what a record is about, and so which of its fields are set.
+type Kind string
+
+// The kinds. Every journal begins with KindRun and, unless the rig itself was killed, finishes with
+// KindEnd.
+const (
+	KindRun     Kind = "run"     // Run: what is run, with what
+	KindBoot    Kind = "boot"    // Node, Boot: the rig started this machine
+	KindConsole Kind = "console" // Node, Boot, Line: one console line
+	KindEvent   Kind = "qmp"     // Node, Boot, Event: what QEMU reported
+	KindExit    Kind = "exit"    // Node, Boot, Exit: the machine's QEMU is gone
+	KindAction  Kind = "action"  // Node, Boot, Action: what the rig did to a machine
+	KindFrame   Kind = "frame"   // Node (the sender), Frame: mesh traffic through the relay
+	KindHTTP    Kind = "http"    // Node, Boot, HTTP: a request and its answer
+	KindStep    Kind = "step"    // Step: the rig began a step or is through with it
+	KindTrouble Kind = "trouble" // Trouble: the rig itself, or its artefacts, are not well
+	KindEnd     Kind = "end"     // End: how the run ended
+)
+
+// Record is one thing that happened. At is when it happened; N, from 1, is the order in which the
+// journal heard of it, which for two sources can differ from the order of At by the time that a
+// console line or a frame is under way inside the rig.
+type Record struct {
+	N    int    `json:"n"`
+	At   Time   `json:"us"`
+	Kind Kind   `json:"kind"`
+	Node string `json:"node,omitempty"`
+	Boot int    `json:"boot,omitempty"` // counts the starts of the node, from 1
+
+	Run     *Run    `json:"run,omitempty"`
+	Line    string  `json:"line,omitempty"`
+	Event   *Event  `json:"event,omitempty"`
+	Exit    *Exit   `json:"exit,omitempty"`
+	Action  *Action `json:"action,omitempty"`
+	Frame   *Frame  `json:"frame,omitempty"`
+	HTTP    *HTTP   `json:"http,omitempty"`
+	Step    *Step   `json:"step,omitempty"`
+	Trouble string  `json:"trouble,omitempty"`
+	End     *End    `json:"end,omitempty"`
+}
+
+// Run is what a judge has to know besides what happens.
+type Run struct {
+	Schema int       `json:"schema"`
+	Fault  string    `json:"fault"`
+	Seed   uint64    `json:"seed"`
+	Wall   time.Time `json:"wall"` // the wall clock's time when the run began
+	Image  string    `json:"image"`
+	SHA256 string    `json:"sha256"` // of the image
+	RAM    string    `json:"ram"`
+	QEMU   string    `json:"qemu"` // its version
+	Nodes  []Node    `json:"nodes"`
+}
+
+// Node is one machine of a run.
+type Node struct {
+	Name      string `json:"name"`
+	ID        string `json:"id"`
+	Address   string `json:"address"`
+	Authority bool   `json:"authority"`
+}
+
+// Event is an event of QMP, such as RESET.
+type Event struct {
+	Name string `json:"name"`
+	Data string `json:"data,omitempty"` // JSON, as QEMU sent it
+}
+
+// Exit says how a machine's QEMU ended.
+type Exit struct {
+	Text string `json:"text"`
+	Lost uint64 `json:"lost,omitempty"` // console bytes that the rig did not keep up with
+}
+
+// The actions.
+const (
+	ActionKill = "kill" // SIGKILL: a power cut
+	ActionQuit = "quit" // the run is over; QEMU is asked to end
+)
+
+// Action is something that the rig did to a machine. Its record's At is before the attempt.
+type Action struct {
+	Name string `json:"name"`
+	Done Time   `json:"done_us"` // when it had taken effect
+}
+
+// Frame is one Ethernet frame that carried bytes of a mesh session, with what became of it. Frames
+// without payload, of other ports and of the rig's own station are in the capture only.
+type Frame struct {
+	To      string `json:"to"`
+	Verdict string `json:"verdict"` // the relay's word
+	Port    uint16 `json:"port"`    // of TCP, at the member; together with Seq it names the bytes
+	Seq     uint32 `json:"seq"`     // of TCP
+	Payload int    `json:"payload"` // bytes of TCP's payload
+}
+
+// HTTP is a request to a node. Its record's At is when the answer, or the failure, was there.
+type HTTP struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Sent   Time   `json:"sent_us"`          // before the first packet
+	Status int    `json:"status,omitempty"` // 0 when there was no answer
+	Body   string `json:"body,omitempty"`
+	Error  string `json:"error,omitempty"` // why there was no whole answer
+}
+
+// Step is a step of the fault. A step has two records: one when it begins, without Result, and one
+// when it is through.
+type Step struct {
+	Name    string `json:"name"`
+	LimitMS int64  `json:"limit_ms"`
+	Result  string `json:"result,omitempty"` // "ok", or why the run did not go on
+}
+
+// Outcome is how the rig's part of a run ended; it is no verdict.
+type Outcome string
+
+// The outcomes.
+const (
+	Complete    Outcome = "complete"    // every step was done
+	Stopped     Outcome = "stopped"     // what a machine printed or did made going on pointless
+	Deadline    Outcome = "deadline"    // a step was not through within its time
+	Refused     Outcome = "refused"     // a node's answer left nothing to go on with
+	Interrupted Outcome = "interrupted" // the user ended it
+	Trouble     Outcome = "trouble"     // the rig, QEMU or this machine failed
+)
+
+// End is the last record's content.
+type End struct {
+	Outcome Outcome `json:"outcome"`
+	Reason  string  `json:"reason,omitempty"`
+}
