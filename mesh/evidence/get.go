@@ -1,12 +1,12 @@
 package evidence
 
 import (
-	"strconv"
 	"strings"
 
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
 )
 
 // Is reports whether the line starts with this prefix and these words.
@@ -17,7 +17,7 @@ func (l Line) Is(prefix string, words ...string) bool {
 
 // Get returns the value of a field.
 func (l Line) Get(key string) (string, bool) {
-	if strings.HasPrefix(l.text, panicPrefix+": ") {
+	if strings.HasPrefix(l.text, panicHead) {
 		return "", false
 	}
 	rest, ok := strings.CutPrefix(l.text, key+"=")
@@ -62,6 +62,9 @@ func (l Line) GetInstant(key string) (when.Instant, bool) {
 // GetBool returns whether a 0 or 1 is 1.
 func (l Line) GetBool(key string) (bool, bool) { return get(l, key, parseBool) }
 
+// GetRequest returns a request identity.
+func (l Line) GetRequest(key string) (wire.Request, bool) { return get(l, key, wire.ParseRequest) }
+
 // GetWord returns a refusal word, OK included.
 func (l Line) GetWord(key string) (refusal.Word, bool) {
 	v, _ := l.Get(key)
@@ -82,39 +85,4 @@ func get[T any](l Line, key string, parse func(string) (T, error)) (T, bool) {
 		return zero, false
 	}
 	return t, true
-}
-
-func parseUint(s string) (uint64, error) {
-	v, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || s[0] == '0' && len(s) > 1 {
-		return 0, errValue
-	}
-	return v, nil
-}
-
-func parseMillis[T ~int64](s string) (T, error) {
-	v, err := parseUint(s)
-	if err != nil || v > 1<<63-1 {
-		return 0, errValue
-	}
-	return T(v), nil
-}
-
-func parseBool(s string) (bool, error) {
-	if s != "0" && s != "1" {
-		return false, errValue
-	}
-	return s == "1", nil
-}
-
-func parseNodes(s string) ([]id.Node, error) {
-	var ns []id.Node
-	for part := range strings.SplitSeq(s, ",") {
-		n, err := id.ParseNode(part)
-		if err != nil {
-			return nil, errValue
-		}
-		ns = append(ns, n)
-	}
-	return ns, nil
 }

@@ -7,13 +7,11 @@ import (
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
 )
 
 // Max is the length of the longest line, in bytes.
 const Max = 512
-
-// nameMax bounds a value that Str takes from outside.
-const nameMax = 64
 
 // absent is how a value that does not exist is written.
 const absent = "none"
@@ -34,19 +32,28 @@ func New(prefix string, words ...string) Line {
 // Panic returns the line of a panic in package pkg. Bytes that a console line cannot carry become '?',
 // and the message is cut at Max.
 func Panic(pkg, message string) Line {
-	text := panicPrefix + ": " + pkg + ": " + message
+	text := panicHead + pkg + ": " + message
 	return Line{clean(text[:min(len(text), Max)], ' ')}
 }
 
-func (l Line) field(key, value string) Line { return Line{l.text + " " + key + "=" + value} }
+// StatusLine starts a line of an HTTP answer with its head: node, member, or nothing for a row of GET
+// /mesh/homes.
+func StatusLine(head string) Line { return Line{head} }
+
+func (l Line) field(key, value string) Line {
+	if l.text == "" {
+		return Line{key + "=" + value}
+	}
+	return Line{l.text + " " + key + "=" + value}
+}
 
 // Str adds a word of the grammar or a text from outside, such as the name of an environment key: bytes
-// that a value cannot hold become '?', and it is cut at 64 bytes.
+// that a value cannot hold become '?', and it is cut at 80 bytes.
 func (l Line) Str(key, v string) Line {
 	if v == "" {
 		v = "?"
 	}
-	return l.field(key, clean(v[:min(len(v), nameMax)], '!'))
+	return l.field(key, clean(v[:min(len(v), textMax)], '!'))
 }
 
 // Word adds a refusal word.
@@ -96,6 +103,9 @@ func (l Line) Epoch(key string, e id.Epoch) Line {
 	}
 	return l.field(key, e.String())
 }
+
+// Request adds a request identity.
+func (l Line) Request(key string, r wire.Request) Line { return l.field(key, r.String()) }
 
 // Uint adds a number.
 func (l Line) Uint(key string, v uint64) Line { return l.field(key, strconv.FormatUint(v, 10)) }

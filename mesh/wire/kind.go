@@ -40,9 +40,9 @@ func (k Kind) String() string {
 	return kinds[k].name
 }
 
-// Bulk reports whether frames of kind k carry requests and values. All others are control frames, which
-// never wait behind a bulk one.
-func (k Kind) Bulk() bool { return k.Valid() && kinds[k].bulk }
+// IsControl reports whether frames of kind k are control frames, which never wait behind a bulk one: one
+// that carries a request or a value.
+func IsControl(k Kind) bool { return !k.Valid() || !kinds[k].bulk }
 
 // beforeView reports whether a node without a view may send frames of kind k.
 func (k Kind) beforeView() bool { return k.Valid() && kinds[k].early }
