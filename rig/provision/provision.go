@@ -1,0 +1,214 @@
+// Package provision makes what the nodes of a run are delivered with: key pairs, environments and
+// EEPROM images, all drawn from one seed, so that a run can be repeated with the same nodes. The
+// seed therefore is as secret as the keys that come of it, which is not at all: these are keys for
+// a laboratory.
+//
+// It owns the cast of a run (names, addresses, keys) and the lab objects. It must never decide what
+// a node does with them. The addresses and roles are those of spec section 8, the objects and the
+// drawing of keys those of section 7, the environment that of section 2.
+package provision
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/netip"
+
+	"holdfast/mesh/capability"
+	"holdfast/mesh/home"
+	"holdfast/mesh/id"
+	"holdfast/nvram"
+	"holdfast/nvram/config"
+)
+
+const (
+	// NodesMax is how many nodes can home homedLeast of the lab objects each.
+	NodesMax = labObjects / homedLeast
+
+	// labObjects is the number of lab objects, lab-0 to lab-7.
+	labObjects = 8
+	// homedLeast is how many lab objects each node must be the home of, so that every lab step
+	// finds one that fits.
+	homedLeast = 2
+
+	meshPort  = 7070
+	prefix    = 24
+	firstHost = 10 // n0 is 10.7.0.10, n1 10.7.0.11, and so on
+
+	// drawsMax bounds the drawing of keys. A draw of two nodes fails in 7 % of all cases, one of
+	// four in 96 %: a thousand failures in a row are a bug.
+	drawsMax = 1000
+
+	// A compile error when mesh.allow cannot name all the members.
+	_ uint = config.AllowMax - (NodesMax - 1)
+)
+
+// Rig is the address of the rig's own station on the Ethernet of the nodes.
+var Rig = netip.MustParsePrefix("10.7.0.1/24")
+
+// LabObject is an object that every lab node knows from its start.
+type LabObject struct {
+	Name string
+	ID   id.Object
+}
+
+// LabObjects returns the lab objects, lowest number first.
+func LabObjects() []LabObject {
+	objects := make([]LabObject, labObjects)
+	for i := range objects {
+		name := fmt.Sprintf("lab-%d", i)
+		objects[i] = LabObject{name, id.ObjectOf(name)}
+	}
+	return objects
+}
+
+// Node is one node of the cast.
+type Node struct {
+	Name    string // n0, n1, ...
+	Address netip.Prefix
+	Key     ed25519.PrivateKey
+	ID      id.Node
+
+	seed, entropy nvram.Secret // Key's, and the first boot's generator's
+}
+
+// MAC is the node's Ethernet address: the last byte is that of its IP address.
+func (n *Node) MAC() [6]byte { return MAC(n.Address) }
+
+// MAC is the Ethernet address of the station at an address of the rig's Ethernet.
+func MAC(address netip.Prefix) [6]byte {
+	return [6]byte{2, 0, 0, 0, 0, address.Addr().As4()[3]}
+}
+
+// Cast is the nodes of a run: the authority first, then the members.
+type Cast struct {
+	Seed  uint64
+	Nodes []Node
+
+	serial uint64 // of the newest capability
+}
+
+// Draw makes a cast of so many nodes, 1 to NodesMax. The same seed gives the same cast. Keys are
+// drawn until each node is the home of at least two lab objects.
+func Draw(seed uint64, nodes int) *Cast {
+	if nodes < 1 || nodes > NodesMax {
+		panic("provision: number of nodes out of range")
+	}
+	random := stream(seed)
+	for range drawsMax {
+		c := &Cast{Seed: seed}
+		for i := range nodes {
+			c.Nodes = append(c.Nodes, draw(random, i))
+		}
+		if c.spread() {
+			return c
+		}
+	}
+	panic("provision: no keys spread the lab objects over the nodes")
+}
+
+// stream is the random bytes that a seed stands for. Its form decides which cast belongs to a seed
+// that somebody wrote down; the number in the label changes with it.
+func stream(seed uint64) io.Reader {
+	label := binary.BigEndian.AppendUint64([]byte("holdfast/rig/cast 1\x00"), seed)
+	return rand.NewChaCha8(sha256.Sum256(label))
+}
+
+func draw(random io.Reader, i int) Node {
+	n := Node{
+		Name:    fmt.Sprintf("n%d", i),
+		Address: netip.PrefixFrom(Rig.Masked().Addr(), prefix),
+	}
+	host := n.Address.Addr().As4()
+	host[3] = byte(firstHost + i)
+	n.Address = netip.PrefixFrom(netip.AddrFrom4(host), prefix)
+	for _, secret := range []*nvram.Secret{&n.seed, &n.entropy} {
+		if _, err := io.ReadFull(random, secret[:]); err != nil {
+			panic("provision: " + err.Error())
+		}
+	}
+	n.Key = ed25519.NewKeyFromSeed(n.seed[:])
+	n.ID = id.NodeOf(n.Key.Public().(ed25519.PublicKey))
+	return n
+}
+
+// spread says whether each node is the home of enough lab objects.
+func (c *Cast) spread() bool {
+	homed := make(map[id.Node]int)
+	for _, o := range LabObjects() {
+		homed[c.HomeOf(o.ID)]++
+	}
+	for _, n := range c.Nodes {
+		if homed[n.ID] < homedLeast {
+			return false
+		}
+	}
+	return true
+}
+
+// IDs returns the nodes' ids in the cast's order.
+func (c *Cast) IDs() []id.Node {
+	var ids []id.Node
+	for _, n := range c.Nodes {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// HomeOf is the home of an object while the whole cast is the view.
+func (c *Cast) HomeOf(o id.Object) id.Node { return home.Of(o, c.IDs()) }
+
+// Mint makes a capability with the next serial number, signed by the authority, in its text form.
+func (c *Cast) Mint(o id.Object, holder id.Node, rights capability.Rights, epoch id.Epoch) string {
+	c.serial++
+	return capability.Text(capability.Mint(capability.Capability{
+		Object: o, Holder: holder, Rights: rights, Epoch: epoch, Serial: c.serial,
+	}, c.Nodes[0].Key))
+}
+
+// Config is the configuration of the i-th node for a lab run with failure detection and routing.
+func (c *Cast) Config(i int) config.Config {
+	n := &c.Nodes[i]
+	conf := config.Config{
+		Address: n.Address,
+		Peer:    config.Peer{Port: meshPort},
+		Root:    config.Root{Self: true},
+		Fail:    true,
+		Route:   true,
+		Lab:     true,
+		Epoch:   config.EpochDefault,
+	}
+	if i > 0 {
+		authority := &c.Nodes[0]
+		conf.Peer.Host = authority.Address.Addr()
+		conf.Root = config.Root{Key: config.Key(authority.Key.Public().(ed25519.PublicKey))}
+		return conf
+	}
+	for _, member := range c.Nodes[1:] {
+		conf.Allow = append(conf.Allow, config.ID(member.ID))
+	}
+	return conf
+}
+
+// EEPROM is the content of the i-th node's NVRAM with the given configuration, nvram.Size bytes. A
+// configuration that a node would not use as a whole is refused, with the byte count when it does
+// not fit.
+func (c *Cast) EEPROM(i int, conf config.Config) ([]byte, error) {
+	n := &c.Nodes[i]
+	environment, err := conf.Environment()
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", n.Name, err)
+	}
+	image, err := nvram.Provision{
+		Environment: environment,
+		Identity:    &nvram.Identity{Seed: n.seed},
+		Entropy:     &n.entropy,
+	}.Image()
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", n.Name, err)
+	}
+	return image, nil
+}
