@@ -1,0 +1,46 @@
+package nvram
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Provision is what a chip is delivered with.
+type Provision struct {
+	Environment *Environment // required; may be empty
+	Identity    *Identity    // nil leaves the record blank: the node has no key
+	Entropy     *Secret      // nil leaves the record blank: the node has no seed of its own
+}
+
+// Image is the chip's content, Size bytes. Both copies of every record hold the same, so that a
+// damaged byte costs nothing from the first day; all else is 0xff as on an erased EEPROM, the
+// authority's marks included. What a node could not use is refused, an environment that does not
+// fit with its byte count.
+func (p Provision) Image() (Memory, error) {
+	if err := p.Environment.check(); err != nil {
+		return nil, fmt.Errorf("nvram: provisioning: %w", err)
+	}
+	image := Memory(bytes.Repeat([]byte{0xff}, Size))
+	image.provision(KindEnvironment, p.Environment.Encode())
+	if p.Identity != nil {
+		if err := p.Identity.Seed.check("identity"); err != nil {
+			return nil, err
+		}
+		image.provision(KindIdentity, p.Identity.encode())
+	}
+	if p.Entropy != nil {
+		if err := p.Entropy.check("entropy"); err != nil {
+			return nil, err
+		}
+		image.provision(KindEntropy, p.Entropy[:])
+	}
+	return image, nil
+}
+
+// provision puts the first record of a kind into both copies.
+func (m Memory) provision(k Kind, payload []byte) {
+	record := encode(k, 1, payload)
+	for _, c := range []Copy{CopyA, CopyB} {
+		copy(m[c.offset(k.place()):], record)
+	}
+}

@@ -1,0 +1,79 @@
+package nvram
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAnImageHoldsEveryRecordTwice(t *testing.T) {
+	e, err := NewEnvironment("net.ip=10.7.0.10/24", "mesh.peer=:7070")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, entropy := Identity{secretOf(1), 0}, secretOf(2)
+	image, err := Provision{e, &id, &entropy}.Image()
+	if err != nil || len(image) != Size {
+		t.Fatalf("%d bytes, %v", len(image), err)
+	}
+	for _, lost := range []Copy{CopyA, CopyB} {
+		chip := slices.Clone(image)
+		half := chip[int(lost)*CopyStride:][:CopyStride]
+		for i := range half {
+			half[i] = 0xff
+		}
+		s := open(t, chip)
+		if r, err := s.LoadEnvironment(); err != nil || !slices.Equal(list(r.Environment), list(e)) {
+			t.Errorf("copy %v lost: environment: %v", lost, err)
+		}
+		if got, err := s.LoadIdentity(); err != nil || got != id {
+			t.Errorf("copy %v lost: identity: %v", lost, err)
+		}
+		if got, err := s.LoadEntropy(); err != nil || got != entropy {
+			t.Errorf("copy %v lost: entropy: %v", lost, err)
+		}
+	}
+}
+
+// TestAnImageIsBlankWhereNothingWasProvisioned looks at every byte outside the records, the
+// authority's marks among them.
+func TestAnImageIsBlankWhereNothingWasProvisioned(t *testing.T) {
+	image, err := Provision{Environment: new(Environment)}.Image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range image {
+		if at := i % CopyStride; at >= environmentOffset && at < environmentOffset+headerBytes+1 {
+			continue
+		}
+		if v != 0xff {
+			t.Fatalf("byte %#x is %#x", i, v)
+		}
+	}
+	s := open(t, image)
+	var absent *AbsentError
+	if _, err := s.LoadIdentity(); !errors.As(err, &absent) || absent.Reason() != ReasonBlank {
+		t.Errorf("identity: %v", err)
+	}
+	if _, err := s.LoadEntropy(); !errors.As(err, &absent) || absent.Reason() != ReasonBlank {
+		t.Errorf("entropy: %v", err)
+	}
+}
+
+func TestWhatANodeCouldNotUseIsNotProvisioned(t *testing.T) {
+	big := &Environment{[]entry{{"a", strings.Repeat("v", EnvironmentMax-3)}}} // a byte too many
+	for _, test := range []struct {
+		name      string
+		provision Provision
+		want      error
+	}{
+		{"oversize", Provision{Environment: big}, ErrFull},
+		{"no seed", Provision{new(Environment), new(Identity), nil}, ErrBlankSecret},
+		{"no entropy", Provision{new(Environment), nil, new(Secret)}, ErrBlankSecret},
+	} {
+		if image, err := test.provision.Image(); !errors.Is(err, test.want) || image != nil {
+			t.Errorf("%s: %v, want %v", test.name, err, test.want)
+		}
+	}
+}
