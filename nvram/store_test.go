@@ -306,6 +306,19 @@ func TestAChipThatFailsIsAnErrorAndNoAbsence(t *testing.T) {
 	}
 }
 
+// TestTheOlderCopyIsNotServedForOneThatCannotBeRead would find the boot counter going back.
+func TestTheOlderCopyIsNotServedForOneThatCannotBeRead(t *testing.T) {
+	for reads := range 3 {
+		chip := &broken{Memory: blank(), reads: reads}
+		chip.put(CopyA, KindEntropy, 1, payloadOf(KindEntropy, 1))
+		chip.put(CopyB, KindEntropy, 2, payloadOf(KindEntropy, 2))
+		_, record, err := open(t, chip).read(KindEntropy)
+		if readable := reads == 2; readable != (err == nil) || !readable && !errors.Is(err, errPower) {
+			t.Errorf("%d copies readable: %v, %v", reads, record, err)
+		}
+	}
+}
+
 func TestMemoryRefusesWhatLiesOutside(t *testing.T) {
 	const huge = int(^uint(0) >> 1)
 	for _, test := range []struct {
