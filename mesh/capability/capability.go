@@ -1,7 +1,7 @@
-// Package capability is the mesh's permission token: a statement of the authority that one holder may
-// do something to one object under one epoch (spec/system.md section 5; ADR-0008, "Context"). It makes
-// tokens, reads them and verifies their signature; whether a token fits a request (object, holder,
-// rights, epoch) is decided by the object's home, which verifies it before anything else.
+// Package capability is the mesh's permission token: a statement of the authority that one holder
+// may do something to one object under one epoch (spec/system.md section 5; ADR-0008, "Context").
+// It makes tokens, reads them and verifies their signature; whether a token fits a request (object,
+// holder, rights, epoch) is decided by the object's home, which verifies it before anything else.
 //
 // A capability is Size bytes; numbers are big-endian:
 //
@@ -61,8 +61,8 @@ var (
 	ErrSignature = errors.New("capability: not signed by the authority")
 )
 
-// Mint returns the token that says c. It panics when c could not be parsed again: no rights, or epoch
-// zero.
+// Mint returns the token that says c. It panics when c could not be parsed again: no rights, or
+// epoch zero.
 func Mint(c Capability, authority ed25519.PrivateKey) [Size]byte {
 	if !c.valid() {
 		panic("capability: mint without rights or epoch")
@@ -118,7 +118,8 @@ func Text(b [Size]byte) string { return base64.RawURLEncoding.EncodeToString(b[:
 
 // ParseText reads what Text writes; it says nothing about the token's content.
 func ParseText(s string) ([Size]byte, error) {
-	// The decoder skips line ends: only with the exact length is the text the only one of its token.
+	// The decoder skips line ends: only with the exact length is the text the only one of its
+	// token.
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) != Size || len(s) != textSize {
 		return [Size]byte{}, ErrMalformed

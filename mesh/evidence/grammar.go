@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Single is the prefix of the line of a node that is not part of a mesh. It alone is not followed by a
-// colon and words.
+// Single is the prefix of the line of a node that is not part of a mesh. It alone is not followed
+// by a colon and words.
 const Single = "mesh=single"
 
 // panicHead starts the line of a panic; what follows is free text.
 const panicHead = "panic: "
 
-// ErrNotEvidence is for a text that does not claim to be evidence, such as boot chatter. Every other
-// error of Parse is for a text that claims to be and is not: such a line fails a run.
+// ErrNotEvidence is for a text that does not claim to be evidence, such as boot chatter. Every
+// other error of Parse is for a text that claims to be and is not: such a line fails a run.
 var ErrNotEvidence = errors.New("evidence: not a line of evidence")
 
 var errValue = errors.New("evidence: malformed value")
@@ -23,8 +23,8 @@ type Error struct{ Line, Why string }
 
 func (e *Error) Error() string { return "evidence: " + e.Why + ": " + e.Line }
 
-// Parse reads a line of evidence without its line end. What it accepts is exactly what building a line
-// and String can produce for a row of Rows, or the line of a panic.
+// Parse reads a line of evidence without its line end. What it accepts is exactly what building a
+// line and String can produce for a row of Rows, or the line of a panic.
 func Parse(s string) (Line, error) {
 	if !claims(s) {
 		return Line{}, ErrNotEvidence
@@ -91,8 +91,8 @@ func (l Line) checkPanic(message string) error {
 	return nil
 }
 
-// match returns how many fields of the row s has, and what is wrong with the next; "" when s is a line
-// of the row. It returns -1 when the head differs.
+// match returns how many fields of the row s has, and what is wrong with the next; "" when s is a
+// line of the row. It returns -1 when the head differs.
 func (r Row) match(s string) (int, string) {
 	rest, ok := strings.CutPrefix(s, r.Head)
 	if !ok {

@@ -35,8 +35,8 @@ const (
 	KindStatus              // ok or a refusal word
 )
 
-// kinds says of each kind how docs/evidence.md calls it and which texts are such a value. KindWord has
-// no check here, since its words belong to the field.
+// kinds says of each kind how docs/evidence.md calls it and which texts are such a value. KindWord
+// has no check here, since its words belong to the field.
 var kinds = [...]struct {
 	name string
 	ok   func(string) bool

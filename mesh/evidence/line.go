@@ -16,9 +16,9 @@ const Max = 512
 // absent is how a value that does not exist is written.
 const absent = "none"
 
-// Line is one line of evidence: an immutable value, comparable with ==. Each of its methods that takes
-// a key returns the line with one more field; fields are added in the order of the row. Building does
-// not check the grammar: Check does, and Parse.
+// Line is one line of evidence: an immutable value, comparable with ==. Each of its methods that
+// takes a key returns the line with one more field; fields are added in the order of the row.
+// Building does not check the grammar: Check does, and Parse.
 type Line struct{ text string }
 
 // New starts a line: New("mesh-fail", "suspect"). The prefix Single has no words.
@@ -29,15 +29,15 @@ func New(prefix string, words ...string) Line {
 	return Line{prefix + ": " + strings.Join(words, " ")}
 }
 
-// Panic returns the line of a panic in package pkg. Bytes that a console line cannot carry become '?',
-// and the message is cut at Max.
+// Panic returns the line of a panic in package pkg. Bytes that a console line cannot carry become
+// '?', and the message is cut at Max.
 func Panic(pkg, message string) Line {
 	text := panicHead + pkg + ": " + message
 	return Line{clean(text[:min(len(text), Max)], ' ')}
 }
 
-// StatusLine starts a line of an HTTP answer with its head: node, member, or nothing for a row of GET
-// /mesh/homes.
+// StatusLine starts a line of an HTTP answer with its head: node, member, or nothing for a row of
+// GET /mesh/homes.
 func StatusLine(head string) Line { return Line{head} }
 
 func (l Line) field(key, value string) Line {
@@ -47,8 +47,8 @@ func (l Line) field(key, value string) Line {
 	return Line{l.text + " " + key + "=" + value}
 }
 
-// Str adds a word of the grammar or a text from outside, such as the name of an environment key: bytes
-// that a value cannot hold become '?', and it is cut at 80 bytes.
+// Str adds a word of the grammar or a text from outside, such as the name of an environment key:
+// bytes that a value cannot hold become '?', and it is cut at 80 bytes.
 func (l Line) Str(key, v string) Line {
 	if v == "" {
 		v = "?"

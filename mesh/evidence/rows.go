@@ -17,8 +17,8 @@ type Field struct {
 	OrNone bool     // the value may be none
 }
 
-// Rows is the grammar of evidence, every row there is. Two rows with one head differ in the words of
-// their first field. The rows are those of spec/evidence.md; docs/evidence.md explains each.
+// Rows is the grammar of evidence, every row there is. Two rows with one head differ in the words
+// of their first field. The rows are those of spec/evidence.md; docs/evidence.md explains each.
 var Rows = []Row{
 	{Single, row(words("reason", "no-peer", "no-key", "no-entropy", "identity", "env"))},
 

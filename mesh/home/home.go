@@ -4,7 +4,8 @@
 //
 //	score = BLAKE2s-256("holdfast/home\0" + object + node id), compared as big-endian bytes
 //
-// A tie goes to the higher id. testdata/vectors.txt has scores made by an independent implementation.
+// A tie goes to the higher id. testdata/vectors.txt has scores made by an independent
+// implementation.
 package home
 
 import (

@@ -53,9 +53,9 @@ func ObjectOf(name string) Object {
 // with and without a key; the library offers it only with one.
 const sumKey = "holdfast"
 
-// Sum returns the BLAKE2s-128 digest of b under the key "holdfast". 128 bits are enough here: whoever
-// could gain from a collision (the owner of a key, the authority that signs a view) is trusted with
-// more than that already.
+// Sum returns the BLAKE2s-128 digest of b under the key "holdfast". 128 bits are enough here:
+// whoever could gain from a collision (the owner of a key, the authority that signs a view) is
+// trusted with more than that already.
 func Sum(b []byte) Digest {
 	h, err := blake2s.New128([]byte(sumKey))
 	if err != nil {

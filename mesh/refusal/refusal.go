@@ -1,6 +1,6 @@
-// Package refusal holds the words that a refused request is answered with. A word is the same on the
-// wire (its number), in evidence, in HTTP and in code (spec/system.md section 5). Refused service is
-// always an answer with a word, never silence.
+// Package refusal holds the words that a refused request is answered with. A word is the same on
+// the wire (its number), in evidence, in HTTP and in code (spec/system.md section 5). Refused
+// service is always an answer with a word, never silence.
 package refusal
 
 // Word is a reason for a refusal. The zero Word is OK: not refused.

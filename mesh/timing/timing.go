@@ -28,8 +28,8 @@ const (
 	GrainMS = 50
 	// SecondClockMS is the resolution of the second clock that times a lease too (rule L6).
 	SecondClockMS = 1_000
-	// FenceMS is the least time after the last LeaseAck to a node from which its objects may be served
-	// elsewhere: at least (W+1)/(1-rho)+D+eps.
+	// FenceMS is the least time after the last LeaseAck to a node from which its objects may be
+	// served elsewhere: at least (W+1)/(1-rho)+D+eps.
 	FenceMS = 7_500
 	// TickMS is the longest time between two steps of a healthy node.
 	TickMS = 250
@@ -97,13 +97,15 @@ func (t Timing) Check() error {
 // Tick is the longest time between two steps: min(250 ms, W/8) (rule L5).
 func (t Timing) Tick() when.Span { return max(1, min(TickMS, t.WriteLease/8)) }
 
-// Pause is the gap between two steps above which this node was not running: min(1 s, W/4) (rule L5).
+// Pause is the gap between two steps above which this node was not running: min(1 s, W/4) (rule
+// L5).
 func (t Timing) Pause() when.Span { return max(1, min(PauseMS, t.WriteLease/4)) }
 
 // Ask is the time between two LeaseReqs: a third of the lease (failure.md, U23).
 func (t Timing) Ask() when.Span { return max(1, t.WriteLease/3) }
 
-// Fence is the time after the last LeaseAck to a node from which its objects may be served elsewhere.
+// Fence is the time after the last LeaseAck to a node from which its objects may be served
+// elsewhere.
 func (t Timing) Fence() when.Span {
 	return ((t.WriteLease+SecondClockMS)*100+fast-1)/fast + FenceMS - fenceDefault
 }

@@ -1,6 +1,6 @@
 // Package view is the membership view: which nodes, in which boots, form the mesh under one epoch.
-// Only the authority makes one; everybody else verifies its signature and compares epochs. A view is
-// encoded canonically, so that its digest is the same on every node:
+// Only the authority makes one; everybody else verifies its signature and compares epochs. A view
+// is encoded canonically, so that its digest is the same on every node:
 //
 //	"holdfast/view\0"  13+1 bytes, the domain of the signature
 //	epoch              u64 big-endian, as every number here
@@ -10,8 +10,8 @@
 //	count              u8, 1 to MaxMembers
 //	count times: id 16, key 32, incarnation u64, boot u64; ids strictly ascending
 //
-// The digest of a view whose flag is clear is that of the same encoding with every boot set to zero: a
-// same-epoch rejoin then keeps the digest (ADR-0008 section 8).
+// The digest of a view whose flag is clear is that of the same encoding with every boot set to
+// zero: a same-epoch rejoin then keeps the digest (ADR-0008 section 8).
 //
 // It never decides who is a member: package mesh does.
 package view
@@ -164,7 +164,8 @@ func (c *Certificate) Append(dst []byte) []byte {
 	return append(append(dst, c.View.encode(true)...), c.Signature[:]...)
 }
 
-// Parse decodes and verifies a certificate: canonical, signed by root, and naming root as its authority.
+// Parse decodes and verifies a certificate: canonical, signed by root, and naming root as its
+// authority.
 func Parse(b []byte, root ed25519.PublicKey) (Certificate, error) {
 	var c Certificate
 	if err := c.decode(b); err != nil {

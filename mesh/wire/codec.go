@@ -6,16 +6,16 @@ import (
 	"holdfast/mesh/id"
 )
 
-// codec carries a message's fields in either direction, so that each message lists its fields once and
-// reading can never disagree with writing. Exactly one of out and in is in use.
+// codec carries a message's fields in either direction, so that each message lists its fields once
+// and reading can never disagree with writing. Exactly one of out and in is in use.
 type codec struct {
 	out *cryptobyte.Builder // nil when reading
 	in  cryptobyte.String
 	bad bool // a field was missing or out of range; whatever was read is worthless
 }
 
-// require marks the message malformed unless ok. Both directions check the same rules: Parse refuses
-// what breaks one, Append panics.
+// require marks the message malformed unless ok. Both directions check the same rules: Parse
+// refuses what breaks one, Append panics.
 func (c *codec) require(ok bool) {
 	if !ok {
 		c.bad = true
@@ -79,15 +79,13 @@ func (c *codec) bytes(p []byte) {
 	c.require(c.in.CopyBytes(p))
 }
 
-// blob is a field of at most limit bytes behind a u16 with its length. What is read is a copy; no bytes
-// are read as nil.
+// blob is a field of at most limit bytes behind a u16 with its length. What is read is a copy; no
+// bytes are read as nil.
 func (c *codec) blob(p *[]byte, limit int) {
 	if c.out != nil {
 		c.require(len(*p) <= limit)
-		if !c.bad {
-			c.out.AddUint16(uint16(len(*p)))
-			c.out.AddBytes(*p)
-		}
+		c.out.AddUint16(uint16(len(*p)))
+		c.out.AddBytes(*p)
 		return
 	}
 	var b cryptobyte.String

@@ -1,19 +1,20 @@
-// Package wire is the frame codec of the mesh's links (spec/system.md section 3, spec/protocol.md): it
-// turns messages into frames and back, and nothing else. It is exact: it accepts no frame that it would
-// not produce itself, so that two nodes never disagree about what a frame says, and a malformed frame is
-// always the sender's fault. Whether a well-formed message makes sense is for package mesh to decide.
+// Package wire is the frame codec of the mesh's links (spec/system.md section 3, spec/protocol.md):
+// it turns messages into frames and back, and nothing else. It is exact: it accepts no frame that
+// it would not produce itself, so that two nodes never disagree about what a frame says, and a
+// malformed frame is always the sender's fault. Whether a well-formed message makes sense is for
+// package mesh to decide.
 //
-// Numbers are big-endian. A blob is a u16 with its length, then that many bytes. On the link, a frame is
-// at most FrameMax bytes with its prefix:
+// Numbers are big-endian. A blob is a u16 with its length, then that many bytes. On the link, a
+// frame is at most FrameMax bytes with its prefix:
 //
 //	size    2  of what follows: 9 to FrameMax-2
 //	kind    1  the number in front of each body below
 //	epoch   8  the sender's; 0 from a sender without a view, in the kinds marked * only
 //	body
 //
-// The marked kinds are those that a joiner sends, and those in which a restarted authority that has no
-// view yet still answers. Incarnations, epochs, boots and sequence numbers in a body are never 0, except
-// RouteRep's home epoch and a client's boot. Bodies:
+// The marked kinds are those that a joiner sends, and those in which a restarted authority that has
+// no view yet still answers. Incarnations, epochs, boots and sequence numbers in a body are never
+// 0, except RouteRep's home epoch and a client's boot. Bodies:
 //
 //	 1 Ping *        nonce 8
 //	 2 Pong *        nonce 8
@@ -32,14 +33,14 @@
 //	13 ViewAck       epoch 8, digest 16
 //	14 ViewReq       nothing
 //	15 StaleEpoch    current 8, authority boot 8, node 16, boot 8, signature 64
-//	16 RouteReq      request, first epoch 8, object 32, op 1, class 1, durability 1, expected version 8,
-//	                 value blob (at most ValueMax), capability 129
-//	17 RouteRep *    request, word 1, home 16, home epoch 8, version 8, class 1, durability 1, copies 1,
-//	                 value blob (at most ValueMax)
+//	16 RouteReq      request, first epoch 8, object 32, op 1, class 1, durability 1,
+//	                 expected version 8, value blob (at most ValueMax), capability 129
+//	17 RouteRep *    request, word 1, home 16, home epoch 8, version 8, class 1, durability 1,
+//	                 copies 1, value blob (at most ValueMax)
 //	   request       client 16, boot 8, sequence 8
 //
-// Numbers 18 to 23 are reserved for the kinds of replication and moves; until those exist, a frame of
-// such a kind is malformed.
+// Numbers 18 to 23 are reserved for the kinds of replication and moves; until those exist, a frame
+// of such a kind is malformed.
 //
 // Signatures are Ed25519 over a domain and the fields of the body before the signature:
 //

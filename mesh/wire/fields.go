@@ -5,8 +5,8 @@ import (
 	"holdfast/mesh/view"
 )
 
-// The bodies: each message's fields in wire order, with their rules. The package comment has the same
-// as tables.
+// The bodies: each message's fields in wire order, with their rules. The package comment has the
+// same as tables.
 
 func (m *Ping) fields(c *codec) { u64(c, &m.Nonce) }
 func (m *Pong) fields(c *codec) { u64(c, &m.Nonce) }

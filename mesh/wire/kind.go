@@ -1,7 +1,7 @@
 package wire
 
-// kinds is the table of all kinds that exist. early kinds may be sent by a node without a view, whose
-// epoch is zero; bulk kinds wait behind all others.
+// kinds is the table of all kinds that exist. early kinds may be sent by a node without a view,
+// whose epoch is zero; bulk kinds wait behind all others.
 var kinds = [...]struct {
 	name  string
 	make  func() Message
@@ -40,8 +40,8 @@ func (k Kind) String() string {
 	return kinds[k].name
 }
 
-// IsControl reports whether frames of kind k are control frames, which never wait behind a bulk one: one
-// that carries a request or a value.
+// IsControl reports whether frames of kind k are control frames, which never wait behind a bulk
+// one: one that carries a request or a value.
 func IsControl(k Kind) bool { return !k.Valid() || !kinds[k].bulk }
 
 // beforeView reports whether a node without a view may send frames of kind k.

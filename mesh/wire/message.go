@@ -129,8 +129,8 @@ type ViewAck struct {
 // ViewReq asks for the current view: the sender has seen an epoch above its own.
 type ViewReq struct{}
 
-// StaleEpoch tells one boot of a node that it is not in the current view. The authority signs it over
-// SignedStale, so that nobody else can take a node's leases away.
+// StaleEpoch tells one boot of a node that it is not in the current view. The authority signs it
+// over SignedStale, so that nobody else can take a node's leases away.
 type StaleEpoch struct {
 	Current       id.Epoch
 	AuthorityBoot id.Boot

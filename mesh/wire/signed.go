@@ -13,8 +13,8 @@ const (
 	requestDomain = "holdfast/request\x00"
 )
 
-// SignedJoin returns what the signature of j covers when node sends it: the node's id, which the frame
-// itself does not carry, and every field but the signature.
+// SignedJoin returns what the signature of j covers when node sends it: the node's id, which the
+// frame itself does not carry, and every field but the signature.
 func SignedJoin(j *Join, node id.Node) []byte {
 	return signed(joinDomain, node[:], j.signed)
 }
@@ -22,9 +22,9 @@ func SignedJoin(j *Join, node id.Node) []byte {
 // SignedStale returns what the signature of s covers: every field but the signature.
 func SignedStale(s *StaleEpoch) []byte { return signed(staleDomain, nil, s.signed) }
 
-// Digest tells whether two requests of the same identity ask for the same thing (rule L11). It covers
-// object, operation, expected version, durability and value, but not the capability, which a retry
-// after a view change must replace.
+// Digest tells whether two requests of the same identity ask for the same thing (rule L11). It
+// covers object, operation, expected version, durability and value, but not the capability, which a
+// retry after a view change must replace.
 func (m *RouteReq) Digest() id.Digest {
 	return id.Sum(signed(requestDomain, nil, func(c *codec) {
 		c.bytes(m.Object[:])

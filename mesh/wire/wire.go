@@ -19,11 +19,12 @@ const (
 	headSize = 1 + 8
 )
 
-// ErrMalformed is the error for a frame that no correct node sends. Whoever reads one closes the link.
+// ErrMalformed is the error for a frame that no correct node sends. Whoever reads one closes the
+// link.
 var ErrMalformed = errors.New("wire: malformed frame")
 
-// Size returns how many bytes follow a length prefix. A length that no frame has is ErrMalformed, so
-// that a reader never waits for, or makes room for, more than FrameMax.
+// Size returns how many bytes follow a length prefix. A length that no frame has is ErrMalformed,
+// so that a reader never waits for, or makes room for, more than FrameMax.
 func Size(prefix [PrefixSize]byte) (int, error) {
 	n := int(binary.BigEndian.Uint16(prefix[:]))
 	if n < headSize || n > FrameMax-PrefixSize {
@@ -32,9 +33,9 @@ func Size(prefix [PrefixSize]byte) (int, error) {
 	return n, nil
 }
 
-// Append encodes m from a sender of this epoch at the end of dst, behind its length prefix. Epoch zero
-// is that of a sender without a view. It panics when Parse would refuse the frame: a message is checked
-// by whoever makes it.
+// Append encodes m from a sender of this epoch at the end of dst, behind its length prefix. Epoch
+// zero is that of a sender without a view. It panics when Parse would refuse the frame: a message
+// is checked by whoever makes it.
 func Append(dst []byte, epoch id.Epoch, m Message) []byte {
 	start := len(dst)
 	b := cryptobyte.NewBuilder(append(dst, make([]byte, PrefixSize)...))
@@ -56,8 +57,8 @@ func Append(dst []byte, epoch id.Epoch, m Message) []byte {
 	return out
 }
 
-// Parse decodes a frame without its length prefix. The message shares no memory with frame. Parse is
-// exact: what it accepts, Append encodes to the same bytes.
+// Parse decodes a frame without its length prefix. The message shares no memory with frame. Parse
+// is exact: what it accepts, Append encodes to the same bytes.
 func Parse(frame []byte) (id.Epoch, Message, error) {
 	c := codec{in: frame}
 	var kind Kind

@@ -1,0 +1,334 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/cryptobyte"
+	"pgregory.net/rapid"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/view"
+)
+
+var update = flag.Bool("update", false, "write testdata/vectors.txt again")
+
+// samples has a message of every kind, in the order of their numbers, whose bytes differ from field
+// to field: a swap of two fields shows in its vector.
+func samples() []Message {
+	r := Request{Client: id.Client{0xc1, 15: 0xc2}, Boot: 0xb0b1b2b3b4b5b6b7, Seq: 7}
+	certificate := []byte("a certificate is opaque here")
+	return []Message{
+		&Ping{Nonce: 0x0102030405060708},
+		&Pong{Nonce: 0x1112131415161718},
+		&LeaseReq{Node: id.Node{1, 15: 2}, Incarnation: 3, Boot: 4, Digest: id.Digest{5, 15: 6},
+			AuthorityBoot: 7, Nonce: 8},
+		&LeaseAck{Incarnation: 1, Digest: id.Digest{2, 15: 3}, AuthorityBoot: 4, Nonce: 5},
+		&JoinReq{Boot: 0x2122232425262728},
+		&Challenge{Nonce: 1, AuthorityBoot: 2},
+		&Join{Challenge: 1, AuthorityBoot: 2, Nonce: 3, Boot: 4, Timing: timing.Default,
+			Certificate: certificate, Signature: [64]byte{5, 63: 6}},
+		&JoinState{Nonce: 1, Records: 2, Digest: id.Digest{3, 15: 4}},
+		&JoinReady{Nonce: 0x3132333435363738},
+		&Confirm{Nonce: 1, Certificate: certificate},
+		&Refuse{Nonce: 1, Word: refusal.NotCurrent, RetryMS: 11_500},
+		&View{Certificate: certificate},
+		&ViewAck{Epoch: 1, Digest: id.Digest{2, 15: 3}},
+		&ViewReq{},
+		&StaleEpoch{Current: 1, AuthorityBoot: 2, Node: id.Node{3, 15: 4}, Boot: 5,
+			Signature: [64]byte{6, 63: 7}},
+		&RouteReq{Request: r, FirstEpoch: 1, Object: id.Object{2, 31: 3}, Op: Commit,
+			Class: Authoritative, Durability: Replicated, IfVersion: 4, Value: []byte("value"),
+			Capability: [129]byte{5, 128: 6}},
+		&RouteRep{Request: r, Word: refusal.Moved, Home: id.Node{1, 15: 2}, HomeEpoch: 3, Version: 4,
+			Class: Lease, Durability: Local, Copies: 5, Value: []byte("value")},
+	}
+}
+
+// sampleEpoch is the sender's epoch in the vectors.
+const sampleEpoch = 0x0a0b0c0d0e0f
+
+func TestEveryKindHasItsVector(t *testing.T) {
+	const path = "testdata/vectors.txt"
+	var got strings.Builder
+	got.WriteString("# One frame of every kind, length prefix included. Made by go test -update.\n")
+	for i, m := range samples() {
+		if int(m.Kind()) != i+1 || !m.Kind().Valid() {
+			t.Fatalf("sample %d is of kind %d", i+1, m.Kind())
+		}
+		frame := Append(nil, sampleEpoch, m)
+		got.WriteString(m.Kind().String() + " " + hex.EncodeToString(frame) + "\n")
+	}
+	if len(samples()) != len(kinds)-1 {
+		t.Errorf("%d samples for %d kinds", len(samples()), len(kinds)-1)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("-want +got, go test -update after a deliberate change:\n%s", diff)
+	}
+}
+
+func TestBodiesHaveTheSizesOfTheByteTable(t *testing.T) {
+	const certificate, value = 2 + 28, 2 + 5
+	sizes := map[Kind]int{
+		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8, KindLeaseAck: 8 + 16 + 8 + 8,
+		KindJoinReq: 8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + certificate + 64,
+		KindJoinState: 8 + 2 + 16, KindJoinReady: 8, KindConfirm: 8 + certificate,
+		KindRefuse: 8 + 1 + 4, KindView: certificate, KindViewAck: 8 + 16, KindViewReq: 0,
+		KindStaleEpoch: 8 + 8 + 16 + 8 + 64,
+		KindRouteReq:   (16 + 8 + 8) + 8 + 32 + 1 + 1 + 1 + 8 + value + 129,
+		KindRouteRep:   (16 + 8 + 8) + 1 + 16 + 8 + 8 + 1 + 1 + 1 + value,
+	}
+	for _, m := range samples() {
+		got := len(Append(nil, 1, m)) - PrefixSize - headSize
+		if want := sizes[m.Kind()]; got != want {
+			t.Errorf("%v has a body of %d bytes, want %d", m.Kind(), got, want)
+		}
+	}
+}
+
+func TestParseReturnsWhatWasAppended(t *testing.T) {
+	for kind := KindPing; kind.Valid(); kind++ {
+		t.Run(kind.String(), rapid.MakeCheck(func(t *rapid.T) {
+			want, from := generators[kind](t), epoch(t)
+			before := fixed(t, 3)
+			frame := Append(bytes.Clone(before), from, want)
+			if !bytes.HasPrefix(frame, before) {
+				t.Fatal("Append changed what was there")
+			}
+			frame = frame[len(before):]
+			if size, err := Size([PrefixSize]byte(frame)); err != nil || size != len(frame)-PrefixSize {
+				t.Fatalf("prefix says %d, %v; %d bytes follow", size, err, len(frame)-PrefixSize)
+			}
+			got, m, err := Parse(frame[PrefixSize:])
+			if err != nil || got != from {
+				t.Fatalf("epoch %d, %v; want %d", got, err, from)
+			}
+			if diff := cmp.Diff(want, m); diff != "" {
+				t.Fatal(diff)
+			}
+		}))
+	}
+}
+
+func TestEveryTruncationAndEveryExtensionIsRefused(t *testing.T) {
+	for _, m := range samples() {
+		frame := Append(nil, 1, m)[PrefixSize:]
+		for n := range frame {
+			refused(t, frame[:n], "%v cut to %d bytes", m.Kind(), n)
+		}
+		for _, b := range []byte{0, 1, 0xff} {
+			refused(t, append(bytes.Clone(frame), b), "%v with a trailing %#x", m.Kind(), b)
+		}
+	}
+}
+
+func refused(t *testing.T, frame []byte, format string, args ...any) {
+	t.Helper()
+	if epoch, m, err := Parse(frame); !errors.Is(err, ErrMalformed) || m != nil || epoch != 0 {
+		t.Errorf(format+": got %v, %v", append(args, m, err)...)
+	}
+}
+
+// unchecked encodes m as Append does, whether it is valid or not.
+func unchecked(epoch id.Epoch, m Message) []byte {
+	c := codec{out: cryptobyte.NewBuilder(nil)}
+	kind := m.Kind()
+	u8(&c, &kind)
+	u64(&c, &epoch)
+	m.fields(&c)
+	return c.out.BytesOrPanic()
+}
+
+func TestInvalidMessagesAreNeitherSentNorAccepted(t *testing.T) {
+	request := Request{Seq: 1}
+	valid := RouteReq{Request: request, FirstEpoch: 1, Op: Stat, Class: Lease}
+	routeReq := func(change func(*RouteReq)) *RouteReq {
+		m := valid
+		change(&m)
+		return &m
+	}
+	routeRep := func(change func(*RouteRep)) *RouteRep {
+		m := RouteRep{Request: request}
+		change(&m)
+		return &m
+	}
+	join := func(change func(*Join)) *Join {
+		m := Join{AuthorityBoot: 1, Boot: 1}
+		change(&m)
+		return &m
+	}
+	certificate, value := make([]byte, view.CertificateMax+1), make([]byte, ValueMax+1)
+	invalid := map[string]Message{
+		"LeaseReq without incarnation":   &LeaseReq{Boot: 1, AuthorityBoot: 1},
+		"LeaseReq without boot":          &LeaseReq{Incarnation: 1, AuthorityBoot: 1},
+		"LeaseReq without authority":     &LeaseReq{Incarnation: 1, Boot: 1},
+		"LeaseAck without incarnation":   &LeaseAck{AuthorityBoot: 1},
+		"LeaseAck without authority":     &LeaseAck{Incarnation: 1},
+		"JoinReq without boot":           &JoinReq{},
+		"Challenge without boot":         &Challenge{},
+		"Join without boot":              join(func(m *Join) { m.Boot = 0 }),
+		"Join without authority":         join(func(m *Join) { m.AuthorityBoot = 0 }),
+		"Join with a large certificate":  join(func(m *Join) { m.Certificate = certificate }),
+		"Confirm without certificate":    &Confirm{},
+		"Confirm with a large one":       &Confirm{Certificate: certificate},
+		"View without certificate":       &View{},
+		"View with a large one":          &View{Certificate: certificate},
+		"Refuse with ok":                 &Refuse{},
+		"Refuse with no word":            &Refuse{Word: 255},
+		"ViewAck of no epoch":            &ViewAck{},
+		"StaleEpoch of no epoch":         &StaleEpoch{AuthorityBoot: 1, Boot: 1},
+		"StaleEpoch of no authority":     &StaleEpoch{Current: 1, Boot: 1},
+		"StaleEpoch of no boot":          &StaleEpoch{Current: 1, AuthorityBoot: 1},
+		"RouteReq without sequence":      routeReq(func(m *RouteReq) { m.Request.Seq = 0 }),
+		"RouteReq without first epoch":   routeReq(func(m *RouteReq) { m.FirstEpoch = 0 }),
+		"RouteReq without operation":     routeReq(func(m *RouteReq) { m.Op = 0 }),
+		"RouteReq with an unknown one":   routeReq(func(m *RouteReq) { m.Op = Commit + 1 }),
+		"RouteReq without class":         routeReq(func(m *RouteReq) { m.Class = 0 }),
+		"RouteReq of an unknown class":   routeReq(func(m *RouteReq) { m.Class = StaleOK + 1 }),
+		"RouteReq of unknown durability": routeReq(func(m *RouteReq) { m.Durability = Replicated + 1 }),
+		"RouteReq with a large value":    routeReq(func(m *RouteReq) { m.Value = value }),
+		"RouteRep without sequence":      routeRep(func(m *RouteRep) { m.Request.Seq = 0 }),
+		"RouteRep with no word":          routeRep(func(m *RouteRep) { m.Word = 255 }),
+		"RouteRep of an unknown class":   routeRep(func(m *RouteRep) { m.Class = StaleOK + 1 }),
+		"RouteRep of unknown durability": routeRep(func(m *RouteRep) { m.Durability = Replicated + 1 }),
+		"RouteRep with a large value":    routeRep(func(m *RouteRep) { m.Value = value }),
+	}
+	for name, m := range invalid {
+		refused(t, unchecked(1, m), "%s", name)
+		if !panics(func() { Append(nil, 1, m) }) {
+			t.Errorf("%s: Append takes it", name)
+		}
+	}
+	if panics(func() { Append(nil, 1, &valid) }) {
+		t.Error("the request that the cases change is itself refused")
+	}
+}
+
+func TestATimingThatDoesNotFitIsNotSent(t *testing.T) {
+	for _, v := range []timing.Timing{{Heartbeat: -1}, {Fail: 1 << 32}} {
+		if !panics(func() { Append(nil, 1, &Join{AuthorityBoot: 1, Boot: 1, Timing: v}) }) {
+			t.Errorf("Append takes %v", v)
+		}
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+func TestOnlySendersWithoutAViewHaveEpochZero(t *testing.T) {
+	early := map[Kind]bool{KindPing: true, KindPong: true, KindJoinReq: true, KindChallenge: true,
+		KindJoin: true, KindJoinReady: true, KindRefuse: true, KindRouteRep: true}
+	for _, m := range samples() {
+		if early[m.Kind()] {
+			if epoch, _, err := Parse(Append(nil, 0, m)[PrefixSize:]); epoch != 0 || err != nil {
+				t.Errorf("%v at epoch 0: %v", m.Kind(), err)
+			}
+			continue
+		}
+		refused(t, unchecked(0, m), "%v at epoch 0", m.Kind())
+		if !panics(func() { Append(nil, 0, m) }) {
+			t.Errorf("Append takes %v at epoch 0", m.Kind())
+		}
+	}
+}
+
+func TestUnknownKindsAreRefused(t *testing.T) {
+	for kind := range 256 {
+		if Kind(kind).Valid() {
+			continue
+		}
+		for _, body := range [][]byte{nil, make([]byte, 8), make([]byte, 64)} {
+			refused(t, append([]byte{byte(kind), 0, 0, 0, 0, 0, 0, 0, 1}, body...), "kind %d", kind)
+		}
+		if Kind(kind).String() != "invalid" || !IsControl(Kind(kind)) {
+			t.Errorf("kind %d has a name or a class", kind)
+		}
+	}
+}
+
+func TestOnlyRequestsAndValuesAreBulk(t *testing.T) {
+	for kind := KindPing; kind.Valid(); kind++ {
+		bulk := kind == KindRouteReq || kind == KindRouteRep
+		if IsControl(kind) == bulk {
+			t.Errorf("IsControl(%v) = %v", kind, !bulk)
+		}
+	}
+}
+
+func TestSizeBoundsWhatAReaderWaitsFor(t *testing.T) {
+	for size, ok := range map[int]bool{0: false, headSize - 1: false, headSize: true,
+		FrameMax - PrefixSize: true, FrameMax - PrefixSize + 1: false, 0xffff: false} {
+		got, err := Size([PrefixSize]byte{byte(size >> 8), byte(size)})
+		if ok && (got != size || err != nil) || !ok && !errors.Is(err, ErrMalformed) {
+			t.Errorf("Size(%d) = %d, %v", size, got, err)
+		}
+	}
+}
+
+func TestTheLargestFrameFits(t *testing.T) {
+	value := make([]byte, ValueMax)
+	certificate := make([]byte, view.CertificateMax)
+	for _, m := range []Message{
+		&RouteReq{Request: Request{Seq: 1}, FirstEpoch: 1, Op: Commit, Class: Lease, Value: value},
+		&RouteRep{Request: Request{Seq: 1}, Value: value},
+		&Join{AuthorityBoot: 1, Boot: 1, Certificate: certificate},
+	} {
+		if n := len(Append(nil, 1, m)); n > FrameMax {
+			t.Errorf("%v has up to %d bytes", m.Kind(), n)
+		}
+	}
+	refused(t, make([]byte, FrameMax), "a frame above FrameMax")
+}
+
+func TestAMessageSharesNoMemoryWithItsFrame(t *testing.T) {
+	frame := Append(nil, 1, &View{Certificate: []byte("certificate")})[PrefixSize:]
+	_, m, err := Parse(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(frame)
+	if got := string(m.(*View).Certificate); got != "certificate" {
+		t.Errorf("the certificate changed with its frame: %q", got)
+	}
+}
+
+func FuzzParseIsExact(f *testing.F) {
+	for _, m := range samples() {
+		f.Add(Append(nil, sampleEpoch, m)[PrefixSize:])
+	}
+	f.Add([]byte{})
+	f.Add(make([]byte, FrameMax))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		epoch, m, err := Parse(frame)
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) || m != nil {
+				t.Fatalf("%v, %v", m, err)
+			}
+			return
+		}
+		again := Append(nil, epoch, m)
+		if !bytes.Equal(again[PrefixSize:], frame) {
+			t.Fatalf("%x parses to %v, which is %x", frame, m, again[PrefixSize:])
+		}
+	})
+}
