@@ -1,0 +1,251 @@
+package mesh
+
+import (
+	"holdfast/mesh/detect"
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/mesh/member"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/view"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
+)
+
+// resendMS is how often what waits for an answer is sent again (protocol.md, "Sessions").
+const resendMS = 1_000
+
+// authority is what only the authority holds. It alone signs views: it admits, convicts and removes
+// (ADR-0008 section 2).
+type authority struct {
+	halted     bool         // fail-stop: it signs, acknowledges and commits nothing any more
+	toldRefuse when.Instant // when it last said that it refused an unproven epoch
+	committed  bool         // an object was committed in this boot
+}
+
+// found makes the view of one that an authority starts with.
+func (n *Node) found() {
+	v := view.View{Epoch: n.c.Epoch, Authority: n.self, AuthorityBoot: n.c.Boot}
+	m := view.Member{ID: n.self, Incarnation: v.Epoch, Boot: n.c.Boot}
+	copy(m.Key[:], n.c.public())
+	v.Members = []view.Member{m}
+	n.establish(v)
+}
+
+// establish signs v and makes it the current view. It is one view change, whole within one step:
+// acknowledging the old epoch ends where the new one begins (protocol.md, "View change", step 3).
+// A later version makes the epoch durable before the signature (rule L8): that goes here.
+func (n *Node) establish(v view.View) {
+	v.BootsCount = n.c.Detect
+	n.install(view.Sign(v, n.c.Key))
+}
+
+// change makes a new view of these members, one epoch on, and pushes it to all but the joiner, which
+// gets it as its Confirm.
+func (n *Node) change(members []view.Member, joiner id.Node) {
+	v := *n.view()
+	v.Epoch++
+	v.Members = members
+	n.establish(v)
+	for i := range n.members.All() {
+		if e := &n.members.All()[i]; e.ID != joiner {
+			n.push(e)
+		}
+	}
+}
+
+// push sends the current view to a member; it is sent again until the member acknowledges it.
+func (n *Node) push(e *member.Entry) {
+	e.Pushed = n.now
+	if s := n.best(e.ID, e.Boot); s != nil {
+		n.send(s, &wire.View{Certificate: n.cert.Append(nil)})
+	}
+}
+
+// authorityTime does what the authority owes to the passing of time.
+func (n *Node) authorityTime() {
+	if n.authority.halted {
+		return
+	}
+	n.admissionTime()
+	if n.c.Detect {
+		n.detect()
+	}
+	for i := range n.members.All() {
+		e := &n.members.All()[i]
+		if e.Viewed < n.view().Epoch && n.now.Sub(e.Pushed) >= resendMS {
+			n.push(e)
+		}
+	}
+}
+
+// detect moves members along Alive, Suspect, Failed. Between silence and verdict, everything that had
+// arrived from the member is taken in (rule L12); the verdict also waits for the failure window after
+// the last LeaseAck, so that no acknowledged lease outlives it.
+func (n *Node) detect() {
+	for i := range n.members.All() {
+		e := &n.members.All()[i]
+		health := detect.Of(e.Silence(n.now), n.c.Timing)
+		if e.Health == detect.Alive && health >= detect.Suspect {
+			n.suspect(e)
+		}
+		if health < detect.Failed || e.Acked && n.now.Sub(e.LastAck) < n.c.Timing.Fail {
+			continue
+		}
+		if e.Drain == member.DrainIdle {
+			n.drain(e)
+		}
+		if e.Drain == member.DrainedOnce || n.now >= e.DrainEnd {
+			n.convict(e)
+			return // the table is a new one now; the next step goes on
+		}
+	}
+}
+
+func (n *Node) suspect(e *member.Entry) {
+	e.Health = detect.Suspect
+	n.print(evidence.New("mesh-fail", "suspect").Node("node", e.ID).
+		Epoch("epoch", n.view().Epoch).Span("silent_ms", e.Silence(n.now)))
+}
+
+// drain asks for the barrier behind the member's readers. With no session nothing can have arrived.
+func (n *Node) drain(e *member.Entry) {
+	e.Drain, e.DrainEnd = member.DrainedOnce, n.now
+	for i := range n.sessions {
+		if s := &n.sessions[i]; s.peer == e.ID {
+			s.drained = false
+			e.Drain, e.DrainEnd = member.DrainAsked, n.now.Add(timing.HandlerMS)
+			n.out.add(Drain{s.id})
+		}
+	}
+}
+
+// drained takes the barrier of one session. The first of several is enough only if it was the one
+// that had something to say: then the silence is over. The others are waited for at most until
+// DrainEnd.
+func (n *Node) drained(in Drained) {
+	s := n.find(in.Session)
+	if s == nil || n.c.Role != Authority {
+		return
+	}
+	s.drained = true
+	e := n.members.Find(s.peer)
+	if e == nil || e.Drain != member.DrainAsked {
+		return
+	}
+	for i := range n.sessions {
+		if o := &n.sessions[i]; o.peer == e.ID && !o.drained {
+			return
+		}
+	}
+	e.Drain = member.DrainedOnce
+}
+
+// convict declares a member failed and removes it. From here on nothing is acknowledged to it: it is
+// in no view (rule L2).
+func (n *Node) convict(e *member.Entry) {
+	gone := e.ID
+	e.Health = detect.Failed
+	n.print(evidence.New("mesh-fail", "failed").Node("node", gone).
+		Epoch("epoch", n.view().Epoch).Span("silent_ms", e.Silence(n.now)))
+	n.change(n.view().Without(gone), id.Node{})
+	n.print(n.viewRow(evidence.New("mesh-fail", "removed").Node("node", gone)))
+}
+
+// authorityFrame takes a frame that only an authority gets.
+func (n *Node) authorityFrame(s *session, epoch id.Epoch, m wire.Message) {
+	if n.authority.halted {
+		return
+	}
+	switch m := m.(type) {
+	case *wire.JoinReq:
+		n.joinReq(s, m)
+	case *wire.Join:
+		n.join(s, m)
+	case *wire.JoinReady:
+		n.joinReady(s, m)
+	case *wire.LeaseReq:
+		n.names(s, m.Boot)
+		if n.current(s, epoch) {
+			n.leaseReq(s, m)
+		}
+	case *wire.ViewReq:
+		n.current(s, 0)
+	case *wire.ViewAck:
+		n.viewAck(s, m)
+	}
+}
+
+// current reports whether a frame of that epoch is of the current one, from a member. If not, the
+// sender is told: the view when it is in it, else that it is not (rule L9).
+func (n *Node) current(s *session, epoch id.Epoch) bool {
+	e := n.members.Find(s.peer)
+	in := e != nil && e.Boot == s.boot
+	switch {
+	case epoch > n.view().Epoch:
+		n.unproven()
+		return false
+	case !in:
+		n.tellStale(s)
+		return false
+	case epoch < n.view().Epoch:
+		if n.now.Sub(e.Pushed) >= resendMS {
+			n.push(e)
+		}
+		return false
+	}
+	return true
+}
+
+// tellStale tells a boot that is not in the view what the current epoch is, at most once a second.
+func (n *Node) tellStale(s *session) {
+	if s.boot == 0 || s.told != 0 && n.now.Sub(s.told) < resendMS {
+		return
+	}
+	s.told = n.now
+	m := &wire.StaleEpoch{Current: n.view().Epoch, AuthorityBoot: n.c.Boot, Node: s.peer, Boot: s.boot}
+	n.sign(m.Signature[:], wire.SignedStale(m))
+	n.send(s, m)
+}
+
+// unproven says, at most once a second, that a frame claimed an epoch above the authority's own
+// without a certificate. The claim alone is no proof that this authority has forgotten something.
+func (n *Node) unproven() {
+	if a := &n.authority; a.toldRefuse == 0 || n.now.Sub(a.toldRefuse) >= resendMS {
+		a.toldRefuse = n.now
+		n.print(evidence.New("mesh-fail", "refused").Str("reason", "unproven"))
+	}
+}
+
+// leaseReq acknowledges a request in which everything matches what the authority holds.
+func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
+	e := n.members.Find(s.peer)
+	v := n.view()
+	if m.Node != s.peer || m.Boot != e.Boot || m.Incarnation != e.Incarnation ||
+		m.Digest != v.Digest() || m.AuthorityBoot != n.c.Boot {
+		return
+	}
+	if e.Health == detect.Failed || e.Waiting(n.now) {
+		return // convicted (L2), or a former holder's lease may still run (L16)
+	}
+	e.Acked, e.LastAck = true, n.now
+	n.send(s, &wire.LeaseAck{Incarnation: e.Incarnation, Digest: m.Digest,
+		AuthorityBoot: n.c.Boot, Nonce: m.Nonce})
+}
+
+func (n *Node) viewAck(s *session, m *wire.ViewAck) {
+	e := n.members.Find(s.peer)
+	if e == nil || e.Boot != s.boot || m.Epoch != n.view().Epoch || m.Digest != n.view().Digest() {
+		return
+	}
+	e.Viewed = m.Epoch
+	n.members.Released(e.ID, e.Boot)
+}
+
+// halt stops the authority for good: it has seen proof that it, or another holder of its key, signed
+// something that it does not know of. Serving on could make a second home.
+func (n *Node) halt(row evidence.Line) {
+	if !n.authority.halted {
+		n.authority.halted = true
+		n.print(row)
+	}
+}

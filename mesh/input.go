@@ -1,0 +1,96 @@
+package mesh
+
+import (
+	"crypto/ed25519"
+
+	"holdfast/mesh/id"
+)
+
+// Session names one authenticated link to a peer. The adapter that owns the links numbers them from 1
+// and never uses a number again in one boot.
+type Session uint32
+
+// Ticket names one local operation that waits for an answer.
+type Ticket uint32
+
+// Input is what can happen to a node: one of the types below. The instant at which it happened is
+// handed to Step beside it.
+type Input interface{ input() }
+
+// Tick is the passing of time. The adapter sends one at Deadline, and at the latest Timing.Tick after
+// the last step.
+type Tick struct{}
+
+// LinkUp says that a session is open: the peer has proved that it holds Key, and Key is one that this
+// node may talk to (the authority's at a member, an allowed one at the authority).
+type LinkUp struct {
+	Session Session
+	Key     ed25519.PublicKey
+}
+
+// LinkDown says that a session is over, whoever ended it.
+type LinkDown struct{ Session Session }
+
+// Frame is one whole frame that arrived on a session, without its length prefix. The node does not
+// keep Data after the step, unless it copies it.
+type Frame struct {
+	Session Session
+	Data    []byte
+}
+
+// Drained answers Drain: every frame that had arrived on the session when Drain was carried out has
+// been handed in before this (rule L12).
+type Drained struct{ Session Session }
+
+// Rechecked answers Recheck. The instant of its step is a reading of the clock made after the
+// operation was staged; a later version hands in the second clock's reading too (rules L4, L6).
+type Rechecked struct{ Ticket Ticket }
+
+// LabStep asks for a lab step (spec/system.md section 7). Capability is its encoded capability; the
+// answer is an Answer with the same Ticket, in this step or a later one.
+type LabStep struct {
+	Ticket     Ticket
+	Number     int
+	Capability []byte
+}
+
+func (Tick) input()      {}
+func (LinkUp) input()    {}
+func (LinkDown) input()  {}
+func (Frame) input()     {}
+func (Drained) input()   {}
+func (Rechecked) input() {}
+func (LabStep) input()   {}
+
+// Status is what a node says of itself (GET /mesh).
+type Status struct {
+	Node    id.Node
+	Role    Role
+	State   State
+	Epoch   id.Epoch
+	Digest  id.Digest // of the view; zero while there is none
+	Mutable bool
+	Members []MemberStatus // sorted by id
+}
+
+// MemberStatus is one member as this node sees it. AgeMS is the time since its last accepted frame,
+// zero for the node itself.
+type MemberStatus struct {
+	ID          id.Node
+	Health      string // alive, suspect or failed
+	AgeMS       int64
+	Incarnation id.Epoch
+}
+
+// HomeStatus is one object as this node sees it (GET /mesh/homes).
+type HomeStatus struct {
+	Object    id.Object
+	Name      string
+	Home      id.Node
+	HomeEpoch id.Epoch
+	Lease     string // active, draining or none
+	ReadMS    int64  // left of the read lease here, 0 without one
+	WriteMS   int64  // left of the write lease here, 0 without one
+	Version   uint64 // of the local record
+	Copies    int
+}

@@ -1,0 +1,62 @@
+package mesh
+
+import (
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/mesh/route"
+	"holdfast/mesh/view"
+)
+
+// install makes a certificate the node's current view: members, homes, routes and leases follow in
+// this one step (ADR-0008 section 3). The caller has verified it and knows that it is newer, or the
+// authority's own.
+func (n *Node) install(c view.Certificate) {
+	newer := c.View.Epoch > n.view().Epoch
+	n.cert = c
+	n.state = Joined
+	n.member.lease.Zero()
+	n.members.Install(n.now, &c.View, n.self)
+	if !newer {
+		return // the same epoch with another boot: nobody's homes or leases change
+	}
+	n.print(n.viewRow(evidence.New("mesh-view", "installed")))
+	if !n.c.Route {
+		return
+	}
+	before := heldLeases(n.objects)
+	for _, f := range n.objects.Install(&c.View, n.self) {
+		n.counted.fences++
+		n.print(evidence.New("mesh-route", "fence").Object("object", f.Object).
+			Node("stale_home", f.StaleHome).Epoch("stale_home_epoch", f.StaleHomeEpoch).
+			Node("home", f.Home).Epoch("home_epoch", f.HomeEpoch).Str("reason", f.Reason()))
+	}
+	for i, held := range heldLeases(n.objects) {
+		if held != before[i] {
+			n.print(leaseRow(&n.objects.All()[i]))
+		}
+	}
+	n.dropStaged()
+}
+
+type heldLease struct {
+	lease route.Lease
+	epoch id.Epoch
+}
+
+// heldLeases lists the leases in table order, to see afterwards which ones changed.
+func heldLeases(t *route.Table) []heldLease {
+	held := make([]heldLease, len(t.All()))
+	for i := range t.All() {
+		held[i] = heldLease{t.All()[i].Lease, t.All()[i].LeaseEpoch}
+	}
+	return held
+}
+
+func leaseRow(o *route.Object) evidence.Line {
+	state := o.Lease.String()
+	if o.Lease == route.NoLease {
+		state = "dropped"
+	}
+	return evidence.New("mesh-route", "lease").Object("object", o.ID).Str("state", state).
+		Node("home", o.Home).Epoch("home_epoch", o.HomeEpoch)
+}

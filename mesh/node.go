@@ -1,0 +1,209 @@
+package mesh
+
+import (
+	"holdfast/mesh/capability"
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/mesh/member"
+	"holdfast/mesh/route"
+	"holdfast/mesh/view"
+	"holdfast/mesh/when"
+)
+
+// maxAllow bounds mesh.allow: the view has room for the authority and these.
+const maxAllow = view.MaxMembers - 1
+
+// State is how far a node has come with its mesh.
+type State uint8
+
+// The states. An authority is always Joined. A member is Joining until its first Confirm, and again
+// from when it is told that it is not in the view until the next one.
+const (
+	Joining State = iota
+	Joined
+)
+
+func (s State) String() string { return [...]string{"joining", "joined"}[s] }
+
+// Node is one node's protocol state. Its fields are grouped by who changes them.
+type Node struct {
+	// Fixed at New.
+	c    Config
+	self id.Node
+
+	// Changed by every step.
+	now    when.Instant
+	raw    when.Instant // the instant handed to the latest step
+	shift  when.Span    // now - raw: grows when the clock goes back
+	out    *Effects
+	random random
+	pauses uint64 // local pauses so far (rule L4 compares it)
+
+	// Changed by link inputs and the frames on them.
+	sessions []session
+
+	// Changed by installing a view, and by nothing else.
+	state   State
+	cert    view.Certificate // the newest one installed; its epoch is 0 before the first
+	members member.Table
+	objects *route.Table
+
+	// Changed by what clients ask for.
+	ops     []op
+	seq     uint64 // of this node's own requests
+	staged  staged
+	ticket  Ticket // of the latest Recheck
+	kept    kept
+	counted counters
+
+	verified     [][capability.Size]byte // capabilities whose signatures have been checked
+	verifiedNext int                     // the one to be replaced next
+
+	// One of the two is in use, by role.
+	authority authority
+	member    memberState
+}
+
+// New starts a node. The effects are those of its boot: at the authority the view of one.
+func New(now when.Instant, c Config, out *Effects) (*Node, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	n := &Node{c: c, self: id.NodeOf(c.public()), raw: now, now: now, random: random{seed: c.Seed}}
+	n.objects = route.New(n.c.LabObject)
+	n.begin(out)
+	if !c.Detect {
+		n.print(evidence.New("mesh-fail", "disabled").Str("reason", "config"))
+	}
+	if !c.Route {
+		n.print(evidence.New("mesh-route", "disabled").Str("reason", "config"))
+	}
+	if c.Role == Authority {
+		n.found()
+	}
+	n.check()
+	return n, nil
+}
+
+// Step takes one input that happened at now and appends to out, emptied first, what is to be done.
+// now is a reading of this node's own counter. Effects are carried out in order, before the next step.
+func (n *Node) Step(now when.Instant, in Input, out *Effects) {
+	n.begin(out)
+	n.advance(now)
+	switch in := in.(type) {
+	case Tick:
+	case LinkUp:
+		n.linkUp(in)
+	case LinkDown:
+		n.linkDown(in)
+	case Frame:
+		n.frame(in)
+	case Drained:
+		n.drained(in)
+	case Rechecked:
+		n.rechecked(in)
+	case LabStep:
+		n.labStep(in)
+	default:
+		panic("mesh: unknown input")
+	}
+	n.passTime()
+	n.check()
+}
+
+func (n *Node) begin(out *Effects) {
+	out.List = out.List[:0]
+	n.out = out
+}
+
+// advance moves the node's time on. A gap, or a clock that went back, is a local pause: this node was
+// not running, so nobody else's silence is to blame, and a lease may have run out unseen (rule L5).
+func (n *Node) advance(raw when.Instant) {
+	gap := raw.Sub(n.raw)
+	n.raw = raw
+	if gap < 0 {
+		n.shift -= gap // time stands still across the jump, and goes on from there
+		n.paused(-gap, "back")
+		return
+	}
+	n.now = raw.Add(n.shift)
+	if gap > n.c.Timing.Pause() {
+		n.paused(gap, "gap")
+	}
+}
+
+func (n *Node) paused(d when.Span, kind string) {
+	n.pauses++
+	if kind == "gap" {
+		n.members.Excuse(n.now, d)
+	}
+	n.member.lease.Zero()
+	n.print(evidence.New("mesh-fail", "paused").Span("ms", d).Str("kind", kind))
+}
+
+// passTime does what is due, whatever the input was.
+func (n *Node) passTime() {
+	n.keepAlive()
+	n.expireOps()
+	if n.c.Role == Authority {
+		n.authorityTime()
+		return
+	}
+	n.memberTime()
+}
+
+// Deadline returns the instant at which the next Tick is due, on the clock that Step is given.
+func (n *Node) Deadline() when.Instant {
+	at := n.now.Add(n.c.Timing.Tick())
+	sooner := func(t when.Instant) {
+		if t > n.now { // what is overdue waits for something else than time
+			at = at.Min(t)
+		}
+	}
+	for i := range n.members.All() {
+		e := &n.members.All()[i]
+		if n.c.Detect {
+			sooner(e.Due(n.c.Timing))
+		}
+		if e.Drain == member.DrainAsked {
+			sooner(e.DrainEnd)
+		}
+	}
+	if n.c.Role == Member && n.state == Joined {
+		sooner(n.member.asked.Add(n.c.Timing.Ask()))
+	}
+	return at.Add(-n.shift)
+}
+
+// view is the current view: zero, with epoch 0, before the first.
+func (n *Node) view() *view.View { return &n.cert.View }
+
+func (n *Node) print(l evidence.Line) { n.out.add(Print{l.At(n.now)}) }
+
+// mutable reports whether this node may commit now, as far as its lease goes.
+func (n *Node) mutable() bool {
+	if n.c.Role == Authority {
+		return !n.authority.halted
+	}
+	return n.state == Joined && n.member.lease.Valid(n.now)
+}
+
+// check panics when an invariant of the node is broken. It runs after every step, in production too.
+func (n *Node) check() {
+	v := n.view()
+	switch {
+	case n.c.Role == Authority && (n.state != Joined || !v.HasBoot(n.self, n.c.Boot)):
+		panic("mesh: the authority is not in its own view")
+	case n.state == Joined && !v.HasBoot(n.self, n.c.Boot):
+		panic("mesh: joined without being in the view")
+	case n.state == Joining && n.member.lease.Valid(n.now):
+		panic("mesh: a write lease without membership")
+	case len(n.sessions) > sessionsMax || len(n.ops) > opsMax:
+		panic("mesh: a table has outgrown its bound")
+	}
+	for i := range n.objects.All() {
+		if o := &n.objects.All()[i]; o.Lease == route.Active && o.Home != n.self {
+			panic("mesh: an active lease away from home")
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package mesh
+
+import (
+	"slices"
+
+	"holdfast/mesh/capability"
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/route"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
+)
+
+// An operation is what this node does as somebody's client: it routes a request to the object's home
+// and ends with one `mesh-route: result` row.
+//
+//	start -> here         this node is the home
+//	      -> sent         to the home's session; a session that ends sends it again on the next one
+//	      -> refused      the mesh cannot reach the home: no-authority, no-route
+//	sent  -> done         the reply's word
+//	      -> sent again   once, after moved
+//	      -> timed out    unknown-outcome for a commit, no-route for a read
+const (
+	opsMax      = 16
+	opTimeoutMS = 5_000 // below HTTP's whole-request limit of 10 s
+	movesMax    = 1     // MOVED answers that are followed
+)
+
+type op struct {
+	ticket  Ticket
+	step    int
+	q       wire.RouteReq
+	target  id.Node
+	session Session // that it was last sent on, 0 when it waits for one
+	until   when.Instant
+
+	attempts, moved, sends, timeouts int64
+}
+
+// start begins a lab step's operation and returns false when too many are under way. The steps keep
+// the ADR's classes: a read under the read lease, a local commit.
+func (n *Node) start(ticket Ticket, step int, o *route.Object, kind wire.Op,
+	c [capability.Size]byte) bool {
+	if len(n.ops) == opsMax {
+		return false
+	}
+	n.counted.routes++
+	q := wire.RouteReq{Request: n.request(), FirstEpoch: n.view().Epoch, Object: o.ID, Op: kind,
+		Class: wire.Lease, IfVersion: wire.AnyVersion, Capability: c}
+	if kind == wire.Commit {
+		q.Durability, q.Value = wire.Local, []byte("step")
+	}
+	n.ops = append(n.ops, op{ticket: ticket, step: step, target: o.Route, q: q,
+		until: n.now.Add(opTimeoutMS)})
+	n.try(&n.ops[len(n.ops)-1])
+	return true
+}
+
+// request names the next request of this node.
+func (n *Node) request() wire.Request {
+	n.seq++
+	return wire.Request{Client: id.Client(n.self), Boot: n.c.Boot, Seq: n.seq}
+}
+
+// try makes an attempt: here, or by sending to the target. A node outside the view is never a target:
+// the routes are rebuilt from the view that leaves it out.
+func (n *Node) try(p *op) {
+	p.attempts++
+	if p.target == n.self {
+		n.serve(from{local: true, node: n.self}, n.view().Epoch, &p.q)
+		return
+	}
+	if w := n.reachable(); w != refusal.OK {
+		n.fail(p, w)
+		return
+	}
+	n.transmit(p)
+}
+
+// reachable returns why no remote home can be used at all, if so: an isolated member does not know
+// where objects are homed by now (ADR-0008 section 6).
+func (n *Node) reachable() refusal.Word {
+	switch {
+	case !n.c.Route:
+		return refusal.Disabled
+	case n.state == Joining || n.member.lost:
+		return refusal.NoAuthority
+	}
+	return refusal.OK
+}
+
+// transmit sends the request on the best session to its target; with none it waits for one.
+func (n *Node) transmit(p *op) {
+	m, ok := n.view().Find(p.target)
+	if !ok {
+		n.fail(p, refusal.NoRoute)
+		return
+	}
+	s := n.best(p.target, m.Boot)
+	if s == nil {
+		p.session = 0
+		return
+	}
+	p.session = s.id
+	p.sends++
+	n.counted.sends++
+	n.send(s, &p.q)
+}
+
+// requeueOps sends what went out on a session that has ended on another one. A read asks anew: its
+// home answers a repeated stat with replay.
+func (n *Node) requeueOps(ended Session) {
+	for i := range n.ops {
+		if p := &n.ops[i]; p.session == ended && p.session != 0 {
+			p.session = 0
+		}
+	}
+}
+
+// expireOps sends what waits for a session, and ends what has waited too long.
+func (n *Node) expireOps() {
+	for i := len(n.ops) - 1; i >= 0; i-- {
+		p := &n.ops[i]
+		switch {
+		case n.now >= p.until:
+			n.timeOut(p)
+		case p.session == 0 && p.target != n.self:
+			if p.sends > 0 && p.q.Op == wire.Stat {
+				p.q.Request = n.request()
+			}
+			n.transmit(p)
+		}
+	}
+}
+
+func (n *Node) timeOut(p *op) {
+	p.timeouts++
+	n.counted.timeouts++
+	if p.q.Op == wire.Commit && p.sends > 0 {
+		n.fail(p, refusal.UnknownOutcome)
+		return
+	}
+	n.fail(p, refusal.NoRoute)
+}
+
+// fail ends an operation with a word of this node's own.
+func (n *Node) fail(p *op, w refusal.Word) {
+	n.counted.refused++
+	rep := &wire.RouteRep{Request: p.q.Request, Word: w, Home: p.target, Class: p.q.Class}
+	if o := n.objects.Find(p.q.Object); o != nil {
+		rep.HomeEpoch = o.RouteEpoch
+	}
+	n.finish(p, rep)
+}
+
+// replied takes the answer to one of this node's requests. Answers to requests that have ended, or to
+// earlier attempts, are nobody's.
+func (n *Node) replied(rep *wire.RouteRep) {
+	i := slices.IndexFunc(n.ops, func(p op) bool { return p.q.Request == rep.Request })
+	if i < 0 {
+		return
+	}
+	p := &n.ops[i]
+	if rep.Word == refusal.Moved && p.moved < movesMax && n.view().Has(rep.Home) {
+		p.moved++
+		n.counted.moved++
+		p.target = rep.Home
+		o := n.objects.Find(p.q.Object)
+		o.Route, o.RouteEpoch = rep.Home, rep.HomeEpoch
+		n.try(p)
+		return
+	}
+	n.finish(p, rep)
+}
+
+func (n *Node) routeRep(s *session, m *wire.RouteRep) {
+	i := slices.IndexFunc(n.ops, func(p op) bool { return p.q.Request == m.Request })
+	if i >= 0 && n.ops[i].target == s.peer {
+		n.replied(m)
+	}
+}
+
+// finish prints the result row and gives it to whoever waits for it.
+func (n *Node) finish(p *op, rep *wire.RouteRep) {
+	row := evidence.New("mesh-route", "result").Int("step", int64(p.step)).
+		Request("request", p.q.Request).Object("object", p.q.Object).Str("op", p.q.Op.String()).
+		Word("status", rep.Word).Node("home", rep.Home).Epoch("epoch", n.view().Epoch).
+		Epoch("home_epoch", rep.HomeEpoch).Uint("version", rep.Version).
+		Int("attempts", p.attempts).Int("moved", p.moved).Int("sends", p.sends).
+		Int("timeouts", p.timeouts).Str("class", p.q.Class.String()).
+		Str("durability", rep.Durability.String()).Int("copies", int64(rep.Copies)).At(n.now)
+	n.out.add(Print{row})
+	if p.ticket != 0 {
+		n.out.add(Answer{Ticket: p.ticket, Status: Done, Line: row})
+	}
+	request := p.q.Request
+	n.ops = slices.DeleteFunc(n.ops, func(o op) bool { return o.q.Request == request })
+}

@@ -1,0 +1,113 @@
+// Package replay is the window of requests that an object's home remembers (rule L11; spec/protocol.md,
+// "Request identity"). A request is executed at most once:
+//
+//	remembered, same digest            the remembered reply (a repeated stat: replay)
+//	remembered, other digest           replay
+//	not above the client boot's mark   replay: it was remembered once and has been evicted
+//	first sent before this home began  unknown-outcome: an earlier home may have executed it
+//	else                               execute, then Remember
+//
+// The window is a value without pointers: it moves with the object's record.
+package replay
+
+import (
+	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/wire"
+)
+
+// Max bounds the remembered requests of an object, and the client boots with evicted ones.
+const Max = 8
+
+// Reply is what is remembered of an answer.
+type Reply struct {
+	Version    uint64
+	Durability wire.Durability
+	Copies     uint8
+}
+
+type entry struct {
+	request wire.Request
+	digest  id.Digest
+	op      wire.Op
+	reply   Reply
+}
+
+type mark struct {
+	client id.Client
+	boot   id.Boot
+	seq    uint64 // the highest evicted
+}
+
+// Window is what a home remembers for one object, oldest first. The zero Window is empty.
+type Window struct {
+	entries [Max]entry
+	n       int
+	marks   [Max]mark
+	marked  int
+}
+
+// Verdict is what is to be done with a request.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Execute Verdict = iota
+	Repeat          // answer with the remembered reply
+	Refuse          // answer with the word
+)
+
+// Check looks a request up. Since is the epoch since which this node is the object's home.
+func (w *Window) Check(q *wire.RouteReq, since id.Epoch) (Verdict, refusal.Word, Reply) {
+	for i := range w.n {
+		e := &w.entries[i]
+		if e.request != q.Request {
+			continue
+		}
+		if e.op == wire.Stat || e.digest != q.Digest() {
+			return Refuse, refusal.Replay, Reply{}
+		}
+		return Repeat, refusal.OK, e.reply
+	}
+	if m := w.mark(q.Request); m != nil && q.Request.Seq <= m.seq {
+		return Refuse, refusal.Replay, Reply{}
+	}
+	if q.FirstEpoch < since {
+		return Refuse, refusal.UnknownOutcome, Reply{}
+	}
+	return Execute, refusal.OK, Reply{}
+}
+
+// Remember adds an executed request and its reply, evicting the oldest when the window is full.
+func (w *Window) Remember(q *wire.RouteReq, r Reply) {
+	if w.n == Max {
+		w.evict()
+	}
+	w.entries[w.n] = entry{q.Request, q.Digest(), q.Op, r}
+	w.n++
+}
+
+func (w *Window) evict() {
+	r := w.entries[0].request
+	copy(w.entries[:], w.entries[1:w.n])
+	w.n--
+	if m := w.mark(r); m != nil {
+		m.seq = max(m.seq, r.Seq)
+		return
+	}
+	if w.marked == Max {
+		copy(w.marks[:], w.marks[1:])
+		w.marked--
+	}
+	w.marks[w.marked] = mark{r.Client, r.Boot, r.Seq}
+	w.marked++
+}
+
+func (w *Window) mark(r wire.Request) *mark {
+	for i := range w.marked {
+		if m := &w.marks[i]; m.client == r.Client && m.boot == r.Boot {
+			return m
+		}
+	}
+	return nil
+}

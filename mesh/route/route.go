@@ -1,0 +1,150 @@
+// Package route is the table of objects that a node knows: for each, its home by the current view, the
+// cached route that the node sends requests along, the home lease if it is held here, and the record.
+//
+// Installing a view fences both what the node may use and what it may serve (ADR-0008 section 3):
+//
+//  1. a fence for every cached route whose home is not in the new view;
+//  2. every cached route is rebuilt from the view;
+//  3. every lease of an object that is no longer homed here is dropped, with a fence;
+//  4. every object homed here has an Active lease at the new epoch, also one that was Draining: a
+//     confirmed view supersedes a lab lease move.
+//
+// The fence is local: nobody is asked. A fence names two epochs of different kinds: the stale home's is
+// the epoch in which that home was assigned, the home's is the view's that was just installed.
+//
+// The table holds at most ObjectsMax objects in a fixed order; it sends nothing and knows no clock.
+package route
+
+import (
+	"holdfast/mesh/home"
+	"holdfast/mesh/id"
+	"holdfast/mesh/replay"
+	"holdfast/mesh/view"
+)
+
+// Lease is the state of a home lease at this node.
+type Lease uint8
+
+// The lease states.
+const (
+	NoLease  Lease = iota
+	Active         // this node is the home
+	Draining       // it hands the object over and takes no more commits
+)
+
+func (l Lease) String() string { return [...]string{"none", "active", "draining"}[l] }
+
+// Object is one row.
+type Object struct {
+	ID   id.Object
+	Name string
+
+	Home      id.Node  // by the current view
+	HomeEpoch id.Epoch // of the assignment
+
+	Route      id.Node // where requests are sent: Home, until a MOVED teaches better
+	RouteEpoch id.Epoch
+
+	Lease      Lease
+	LeaseEpoch id.Epoch // of the assignment under which the lease is held
+	Since      id.Epoch // this node has been the home without a gap since then
+
+	Fenced id.Epoch // the view that last fenced this object's route, 0 for none
+
+	Record Record
+}
+
+// Record is the object's state at this node. The zero Record is an object that was never committed.
+type Record struct {
+	Epoch   id.Epoch
+	Version uint64
+	Value   []byte
+	Window  replay.Window
+}
+
+// Fence says that a route or a lease ended with the view just installed.
+type Fence struct {
+	Object         id.Object
+	StaleHome      id.Node
+	StaleHomeEpoch id.Epoch
+	Home           id.Node
+	HomeEpoch      id.Epoch
+	Lease          bool // a dropped lease, not a cached route
+}
+
+// Reason is the word of the evidence row.
+func (f *Fence) Reason() string {
+	if f.Lease {
+		return "lease-left-view"
+	}
+	return "left-view"
+}
+
+// Table holds the objects in the order of their names' creation.
+type Table struct {
+	objects []Object
+	epoch   id.Epoch
+}
+
+// New returns a table of these objects, without homes until a view is installed.
+func New(names []string) *Table {
+	t := &Table{objects: make([]Object, len(names))}
+	for i, name := range names {
+		t.objects[i] = Object{ID: id.ObjectOf(name), Name: name}
+	}
+	return t
+}
+
+// All returns the rows, to be read or changed in place.
+func (t *Table) All() []Object { return t.objects }
+
+// Find returns the row of o, nil when it is not known.
+func (t *Table) Find(o id.Object) *Object {
+	for i := range t.objects {
+		if t.objects[i].ID == o {
+			return &t.objects[i]
+		}
+	}
+	return nil
+}
+
+// Install makes the table that of v as self sees it and returns the fences, in table order: routes
+// first, then leases. A view that is not newer changes nothing.
+func (t *Table) Install(v *view.View, self id.Node) []Fence {
+	if v.Epoch <= t.epoch {
+		return nil
+	}
+	t.epoch = v.Epoch
+	members := v.IDs()
+	var routes, leases []Fence
+	for i := range t.objects {
+		o := &t.objects[i]
+		fence := Fence{Object: o.ID, Home: home.Of(o.ID, members), HomeEpoch: v.Epoch}
+		if !o.Route.IsZero() && !v.Has(o.Route) {
+			fence.StaleHome, fence.StaleHomeEpoch = o.Route, o.RouteEpoch
+			routes = append(routes, fence)
+			o.Fenced = v.Epoch
+		}
+		if o.Lease != NoLease && fence.Home != self {
+			fence.StaleHome, fence.StaleHomeEpoch, fence.Lease = self, o.LeaseEpoch, true
+			leases = append(leases, fence)
+		}
+		o.assign(fence.Home, v.Epoch, self)
+	}
+	return append(routes, leases...)
+}
+
+// assign gives the object the home that the view of that epoch computes.
+func (o *Object) assign(home id.Node, epoch id.Epoch, self id.Node) {
+	o.Home, o.HomeEpoch = home, epoch
+	o.Route, o.RouteEpoch = home, epoch
+	switch {
+	case home != self:
+		o.Lease, o.LeaseEpoch, o.Since = NoLease, 0, 0
+		o.Record = Record{}
+	case o.Lease == Active:
+		o.LeaseEpoch = epoch
+	default:
+		o.Lease, o.LeaseEpoch, o.Since = Active, epoch, epoch
+	}
+}

@@ -1,0 +1,272 @@
+package mesh
+
+import (
+	"crypto/ed25519"
+
+	"holdfast/mesh/capability"
+	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/replay"
+	"holdfast/mesh/route"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
+)
+
+// What an object's home does with a request, in this order (protocol.md, "Local commit"):
+//
+//	sender's epoch   stale-epoch, unknown-epoch: before any look-up, so that a frame of the past is
+//	                 answered with a fence and not as a replay (ADR-0008 section 3)
+//	capability       signature, object, holder, right, epoch
+//	home             not-home: a node that holds no lease never makes up a redirect
+//	identity         replay, unknown-outcome, or the remembered reply
+//	lease            the read lease, or the write lease
+//
+// A commit is then staged; the adapter reads the clock again; lease, view and pauses are checked a
+// second time, and only then is it published and answered (rule L4). A commit that was checked before
+// this node was stopped can so never be applied after it.
+
+// from is who sent a request: its answer goes there.
+type from struct {
+	local   bool
+	node    id.Node
+	session Session // when not local
+}
+
+// staged is the one commit between its two checks.
+type staged struct {
+	ticket Ticket // 0: nothing is staged
+	q      wire.RouteReq
+	from   from
+	epoch  id.Epoch
+	pauses uint64
+}
+
+// counters are the numbers of the `mesh-route: counters` row, and malformed frames.
+type counters struct {
+	routes, sends, moved, timeouts, refused, fences, commits, replays uint64
+	lastReplay                                                        refusal.Word
+	malformed                                                         uint64
+}
+
+// serve judges a request at this node, with the epoch of whoever sent it, and answers it now or, for a
+// commit, after the second check.
+func (n *Node) serve(who from, epoch id.Epoch, q *wire.RouteReq) {
+	if w := n.judge(who, epoch, q); w != refusal.OK {
+		n.answerRefused(who, q, w)
+		return
+	}
+	o := n.objects.Find(q.Object)
+	verdict, w, reply := o.Record.Window.Check(q, o.Since)
+	switch verdict {
+	case replay.Refuse:
+		n.answerRefused(who, q, w)
+		return
+	case replay.Repeat:
+		n.answer(who, n.reply(q, o, reply))
+		return
+	}
+	if w := n.leaseFor(q, o); w != refusal.OK {
+		n.answerRefused(who, q, w)
+		return
+	}
+	if q.Op == wire.Commit {
+		n.stage(who, q, o)
+		return
+	}
+	reply = replay.Reply{Version: o.Record.Version, Durability: wire.None}
+	o.Record.Window.Remember(q, reply)
+	n.answer(who, n.reply(q, o, reply))
+}
+
+// judge makes the checks that need no lease.
+func (n *Node) judge(who from, epoch id.Epoch, q *wire.RouteReq) refusal.Word {
+	current := n.view().Epoch
+	switch {
+	case !n.c.Route:
+		return refusal.Disabled
+	case epoch < current:
+		return refusal.StaleEpoch
+	case epoch > current:
+		return refusal.UnknownEpoch
+	case q.FirstEpoch > epoch:
+		return refusal.Malformed
+	}
+	c, ok := n.capability(q.Capability)
+	right := capability.RightStat
+	if q.Op == wire.Commit {
+		right = capability.RightCommit
+	}
+	switch {
+	case !ok || c.Object != q.Object || c.Holder != who.node || !c.Rights.Has(right):
+		return refusal.BadCapability
+	case c.Epoch < current:
+		return refusal.StaleEpoch
+	case c.Epoch > current:
+		return refusal.UnknownEpoch
+	}
+	o := n.objects.Find(q.Object)
+	switch {
+	case o == nil:
+		return refusal.NoObject
+	case o.Lease == route.NoLease:
+		return refusal.NotHome
+	case o.Lease == route.Draining && q.Op == wire.Commit:
+		return refusal.Draining
+	}
+	return refusal.OK
+}
+
+// verifiedMax bounds the capabilities remembered as verified: a signature costs milliseconds.
+const verifiedMax = 32
+
+// capability verifies an encoded capability, or finds that it has done so before.
+func (n *Node) capability(b [capability.Size]byte) (capability.Capability, bool) {
+	for i := range n.verified {
+		if n.verified[i] == b {
+			c, err := capability.Parse(b[:])
+			return c, err == nil
+		}
+	}
+	c, err := capability.Verify(b[:], n.c.Root)
+	if err != nil {
+		return c, false
+	}
+	if len(n.verified) < verifiedMax {
+		n.verified = append(n.verified, b)
+	} else {
+		n.verified[n.verifiedNext] = b
+		n.verifiedNext = (n.verifiedNext + 1) % verifiedMax
+	}
+	return c, true
+}
+
+// leaseFor checks the lease that an operation needs: a commit and an authoritative read the write
+// lease, a lease read the read lease.
+func (n *Node) leaseFor(q *wire.RouteReq, o *route.Object) refusal.Word {
+	switch {
+	case q.Durability == wire.Replicated:
+		return refusal.NotReady // no replication in this version
+	case q.Op == wire.Commit || q.Class == wire.Authoritative:
+		return n.writable()
+	case q.Class == wire.Lease && n.readLeft() == 0:
+		return refusal.NotCurrent
+	}
+	return refusal.OK
+}
+
+// writable returns why this node may not commit, if it may not.
+func (n *Node) writable() refusal.Word {
+	switch {
+	case n.mutable():
+		return refusal.OK
+	case n.c.Role == Authority || n.member.lost || n.state == Joining:
+		return refusal.NoAuthority
+	}
+	return refusal.NotCurrent
+}
+
+// readLeft is what remains of the read leases here. They all count from the same instant, the last
+// accepted frame of the authority; the authority renews its own (ADR-0008 section 4).
+func (n *Node) readLeft() when.Span {
+	switch {
+	case n.authority.halted:
+		return 0
+	case n.c.Role == Authority:
+		return timing.ReadLeaseMS
+	}
+	return max(0, n.member.heard.Add(timing.ReadLeaseMS).Sub(n.now))
+}
+
+// stage holds a checked commit until the clock has been read again.
+func (n *Node) stage(who from, q *wire.RouteReq, o *route.Object) {
+	switch {
+	case n.staged.ticket != 0:
+		n.answerRefused(who, q, refusal.Full) // the adapter has not answered the last Recheck
+		return
+	case q.IfVersion != wire.AnyVersion && q.IfVersion != o.Record.Version:
+		n.answerRefused(who, q, refusal.VersionConflict)
+		return
+	}
+	n.ticket++
+	n.staged = staged{n.ticket, *q, who, n.view().Epoch, n.pauses}
+	n.out.add(Recheck{n.ticket})
+}
+
+// rechecked makes the second check and publishes, or discards.
+func (n *Node) rechecked(in Rechecked) {
+	g := n.staged
+	if g.ticket == 0 || g.ticket != in.Ticket {
+		return
+	}
+	n.staged = staged{}
+	o := n.objects.Find(g.q.Object)
+	switch w := n.writable(); {
+	case g.epoch != n.view().Epoch || o.Lease != route.Active:
+		n.answerRefused(g.from, &g.q, refusal.StaleEpoch)
+	case w != refusal.OK:
+		n.answerRefused(g.from, &g.q, w)
+	case g.pauses != n.pauses:
+		n.answerRefused(g.from, &g.q, refusal.NotCurrent)
+	default:
+		n.publish(&g, o)
+	}
+}
+
+func (n *Node) publish(g *staged, o *route.Object) {
+	r := &o.Record
+	r.Epoch, r.Version = g.epoch, r.Version+1
+	r.Value = append(r.Value[:0:0], g.q.Value...)
+	reply := replay.Reply{Version: r.Version, Durability: wire.Local, Copies: 1}
+	r.Window.Remember(&g.q, reply)
+	n.counted.commits++
+	n.authority.committed = true
+	n.answer(g.from, n.reply(&g.q, o, reply))
+}
+
+// dropStaged discards a commit whose lease has just ended: it was never sent to anybody.
+func (n *Node) dropStaged() {
+	g := n.staged
+	n.staged = staged{}
+	if g.ticket != 0 {
+		n.answerRefused(g.from, &g.q, refusal.StaleEpoch)
+	}
+}
+
+func (n *Node) reply(q *wire.RouteReq, o *route.Object, r replay.Reply) *wire.RouteRep {
+	rep := &wire.RouteRep{Request: q.Request, Home: o.Home, HomeEpoch: o.LeaseEpoch,
+		Version: r.Version, Class: q.Class, Durability: r.Durability, Copies: r.Copies}
+	if q.Op == wire.Stat {
+		rep.Value = o.Record.Value
+	}
+	return rep
+}
+
+// answerRefused answers with a word, and with what this node believes about the object.
+func (n *Node) answerRefused(who from, q *wire.RouteReq, w refusal.Word) {
+	n.counted.refused++
+	if w == refusal.Replay || w == refusal.StaleEpoch {
+		n.counted.replays++
+		n.counted.lastReplay = w
+	}
+	rep := &wire.RouteRep{Request: q.Request, Word: w, Class: q.Class}
+	if o := n.objects.Find(q.Object); o != nil {
+		rep.Home, rep.HomeEpoch, rep.Version = o.Home, o.HomeEpoch, o.Record.Version
+	}
+	n.answer(who, rep)
+}
+
+// answer hands a reply to whoever asked. A session that is gone takes its answer with it: the client
+// asks again, and the request's identity keeps it from being executed twice.
+func (n *Node) answer(who from, rep *wire.RouteRep) {
+	if who.local {
+		n.replied(rep)
+		return
+	}
+	if s := n.find(who.session); s != nil {
+		n.send(s, rep)
+	}
+}
+
+// verify checks a signature of the authority.
+func (n *Node) verify(sig, body []byte) bool { return ed25519.Verify(n.c.Root, body, sig) }

@@ -1,0 +1,140 @@
+package mesh
+
+import (
+	"crypto/ed25519"
+	"slices"
+
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
+)
+
+// sessionsMax bounds the open sessions: the adapter's four slots, twice for sessions being replaced.
+const sessionsMax = 8
+
+// session is one authenticated link. Boot is zero until the peer has named it.
+type session struct {
+	id    Session
+	key   ed25519.PublicKey
+	peer  id.Node
+	boot  id.Boot
+	since when.Instant
+	heard when.Instant // last well-formed frame
+	sent  when.Instant // last transmission
+
+	drained   bool         // the barrier asked for last has been reached
+	admission admission    // the authority's
+	told      when.Instant // when the peer was last told that it is stale, 0 for never
+}
+
+func (n *Node) linkUp(in LinkUp) {
+	if len(n.sessions) == sessionsMax {
+		n.out.add(Close{in.Session, "local"})
+		return
+	}
+	s := session{id: in.Session, key: in.Key, peer: id.NodeOf(in.Key), since: n.now, heard: n.now}
+	s.sent = n.now
+	n.sessions = append(n.sessions, s)
+	if n.c.Role == Member {
+		n.memberLinkUp(&n.sessions[len(n.sessions)-1])
+	}
+}
+
+func (n *Node) linkDown(in LinkDown) {
+	n.sessions = slices.DeleteFunc(n.sessions, func(s session) bool { return s.id == in.Session })
+	n.requeueOps(in.Session)
+}
+
+func (n *Node) find(s Session) *session {
+	for i := range n.sessions {
+		if n.sessions[i].id == s {
+			return &n.sessions[i]
+		}
+	}
+	return nil
+}
+
+// best returns the session to that boot of a peer which answered last, nil when there is none.
+func (n *Node) best(peer id.Node, boot id.Boot) *session {
+	var best *session
+	for i := range n.sessions {
+		s := &n.sessions[i]
+		if s.peer == peer && s.boot == boot && (best == nil || s.heard > best.heard) {
+			best = s
+		}
+	}
+	return best
+}
+
+func (n *Node) send(s *session, m wire.Message) {
+	s.sent = n.now
+	data := wire.Append(nil, n.view().Epoch, m)
+	n.out.add(Send{Session: s.id, Control: wire.IsControl(m.Kind()), Data: data})
+}
+
+// frame takes one frame in. The order is: authenticate (the link did), parse, credit; so that neither
+// a stranger nor a malformed frame is ever proof of life (failure.md, U29).
+func (n *Node) frame(in Frame) {
+	s := n.find(in.Session)
+	if s == nil {
+		return // the session has been closed; what was still on its way is nobody's
+	}
+	epoch, m, err := wire.Parse(in.Data)
+	if err != nil {
+		n.counted.malformed++
+		n.out.add(Close{s.id, "malformed"})
+		return
+	}
+	s.heard = n.now
+	n.credit(s)
+	switch m := m.(type) {
+	case *wire.Ping:
+		n.send(s, &wire.Pong{Nonce: m.Nonce})
+		return
+	case *wire.Pong:
+		return
+	case *wire.RouteReq:
+		n.routeReq(s, epoch, m, in.Data)
+		return
+	case *wire.RouteRep:
+		n.routeRep(s, m)
+		return
+	}
+	if n.c.Role == Authority {
+		n.authorityFrame(s, epoch, m)
+	} else {
+		n.memberFrame(s, epoch, m)
+	}
+}
+
+// credit counts a frame as proof of life of the boot that the session's peer has named, if that is
+// the one in the view (ADR-0008 section 1). Until it is named, nothing is credited.
+func (n *Node) credit(s *session) {
+	if n.c.Role == Member && s.boot != 0 && s.boot == n.view().AuthorityBoot {
+		n.member.heard = n.now
+	}
+	silence, recovered := n.members.Heard(n.now, s.peer, s.boot)
+	if recovered && n.c.Detect {
+		n.print(evidence.New("mesh-fail", "recovered").Node("node", s.peer).
+			Epoch("epoch", n.view().Epoch).Span("silent_ms", silence))
+	}
+}
+
+// names notes that the session's peer runs this boot; the frame that says so counts as its life.
+func (n *Node) names(s *session, b id.Boot) {
+	if s.boot != b {
+		s.boot = b
+		n.credit(s)
+	}
+}
+
+// keepAlive pings every session that has not been transmitted on for a heartbeat: idleness is per
+// direction, so that a chatty peer does not silence this node (failure.md, U22).
+func (n *Node) keepAlive() {
+	for i := range n.sessions {
+		if s := &n.sessions[i]; n.now.Sub(s.sent) >= n.c.Timing.Heartbeat {
+			n.send(s, &wire.Ping{Nonce: n.random.nonce()})
+		}
+	}
+}
