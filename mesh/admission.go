@@ -107,8 +107,8 @@ func (n *Node) judgeJoin(s *session, m *wire.Join) refusal.Word {
 	return refusal.OK
 }
 
-// compare halts the authority when a certificate with its own signature proves that another view was
-// signed under the current epoch, or a later one.
+// compare halts the authority when a certificate with its own signature proves that another view
+// was signed under the current epoch, or a later one.
 func (n *Node) compare(v *view.View) {
 	have := n.view()
 	switch {

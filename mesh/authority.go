@@ -39,8 +39,8 @@ func (n *Node) establish(v view.View) {
 	n.install(view.Sign(v, n.c.Key))
 }
 
-// change makes a new view of these members, one epoch on, and pushes it to all but the joiner, which
-// gets it as its Confirm.
+// change makes a new view of these members, one epoch on, and pushes it to all but the joiner,
+// which gets it as its Confirm.
 func (n *Node) change(members []view.Member, joiner id.Node) {
 	v := *n.view()
 	v.Epoch++
@@ -78,9 +78,9 @@ func (n *Node) authorityTime() {
 	}
 }
 
-// detect moves members along Alive, Suspect, Failed. Between silence and verdict, everything that had
-// arrived from the member is taken in (rule L12); the verdict also waits for the failure window after
-// the last LeaseAck, so that no acknowledged lease outlives it.
+// detect moves members along Alive, Suspect, Failed. Between silence and verdict, everything that
+// had arrived from the member is taken in (rule L12); the verdict also waits for the failure window
+// after the last LeaseAck, so that no acknowledged lease outlives it.
 func (n *Node) detect() {
 	for i := range n.members.All() {
 		e := &n.members.All()[i]
@@ -140,8 +140,8 @@ func (n *Node) drained(in Drained) {
 	e.Drain = member.DrainedOnce
 }
 
-// convict declares a member failed and removes it. From here on nothing is acknowledged to it: it is
-// in no view (rule L2).
+// convict declares a member failed and removes it. From here on nothing is acknowledged to it: it
+// is in no view (rule L2).
 func (n *Node) convict(e *member.Entry) {
 	gone := e.ID
 	e.Health = detect.Failed
@@ -241,8 +241,8 @@ func (n *Node) viewAck(s *session, m *wire.ViewAck) {
 	n.members.Released(e.ID, e.Boot)
 }
 
-// halt stops the authority for good: it has seen proof that it, or another holder of its key, signed
-// something that it does not know of. Serving on could make a second home.
+// halt stops the authority for good: it has seen proof that it, or another holder of its key,
+// signed something that it does not know of. Serving on could make a second home.
 func (n *Node) halt(row evidence.Line) {
 	if !n.authority.halted {
 		n.authority.halted = true

@@ -20,7 +20,8 @@ const (
 
 func (r Role) String() string { return [...]string{"authority", "member"}[r] }
 
-// Config is what a node is started with. New copies nothing: the caller does not change it afterwards.
+// Config is what a node is started with. New copies nothing: the caller does not change it
+// afterwards.
 type Config struct {
 	Role      Role
 	Key       ed25519.PrivateKey

@@ -11,9 +11,9 @@ import (
 	"holdfast/mesh/when"
 )
 
-// TestConversations runs the scripts in testdata/conversations and compares everything that the nodes
-// say with what the scripts hold. `go test ./mesh -run Conversations -rewrite` writes them anew; the
-// difference is then read like any other. The commands:
+// TestConversations runs the scripts in testdata/conversations and compares everything that the
+// nodes say with what the scripts hold. `go test ./mesh -run Conversations -rewrite` writes them
+// anew; the difference is then read like any other. The commands:
 //
 //	nodes NAMES...          an authority and members, all off; options detect=off, route=off, lab=off
 //	boot NAME               switches a machine on

@@ -1,15 +1,15 @@
-// Package mesh is the protocol by which two or more nodes agree on a membership epoch and on one home
-// for every object. It is one pure step function:
+// Package mesh is the protocol by which two or more nodes agree on a membership epoch and on one
+// home for every object. It is one pure step function:
 //
 //	Step(now, input) -> effects
 //
 // An adapter owns links, clocks, NVRAM and clients; it hands in what happens, with a reading of the
-// node's own counter, and carries out the effects in order. The package has no goroutine, no clock, no
-// I/O and no global state, and no map iteration decides anything: the same inputs give the same
+// node's own counter, and carries out the effects in order. The package has no goroutine, no clock,
+// no I/O and no global state, and no map iteration decides anything: the same inputs give the same
 // effects on every machine. So the code that the kernel runs is the code that tests search.
 //
-// The promise is one sentence: at no instant do two nodes act as the home of one object. It rests on
-// these parts, each in a package of its own:
+// The promise is one sentence: at no instant do two nodes act as the home of one object. It rests
+// on these parts, each in a package of its own:
 //
 //	detect   silence -> Alive, Suspect, Failed; a policy without consequences
 //	member   who is in the view and what has been heard from them
@@ -21,12 +21,12 @@
 //	wire     frames            evidence  what happened, one line each
 //	capability, refusal, id, when, timing   the words they share
 //
-// and on the files here: node (Step, time, pauses), session (links), authority and admission (views),
-// member (joining, asking for the lease), install (what a new view changes), serve (being a home),
-// operation (being a client), labstep (the rig's handles), status (looking).
+// and on the files here: node (Step, time, pauses), session (links), authority and admission
+// (views), member (joining, asking for the lease), install (what a new view changes), serve (being
+// a home), operation (being a client), labstep (the rig's handles), status (looking).
 //
-// Every table is bounded. What the ADR (M2-ADR-0008) gets wrong is repaired by the rules L1 to L16 of
-// spec/system.md section 9; a comment names the rule where the code obeys it. Rules L6 (second clock),
-// L7 and L8 (restart of the authority) and replication come with later versions: the places are the
-// inputs Rechecked and the function establish.
+// Every table is bounded. What the ADR (M2-ADR-0008) gets wrong is repaired by the rules L1 to L16
+// of spec/system.md section 9; a comment names the rule where the code obeys it. Rules L6 (second
+// clock), L7 and L8 (restart of the authority) and replication come with later versions: the places
+// are the inputs Rechecked and the function establish.
 package mesh

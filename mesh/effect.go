@@ -12,9 +12,9 @@ type Effects struct{ List []Effect }
 
 func (e *Effects) add(x Effect) { e.List = append(e.List, x) }
 
-// Send transmits one frame, its length prefix included, on a session. Control frames are transmitted
-// before bulk ones that still wait. Sending never blocks the loop: when the session's queue is full
-// the adapter closes the session and says so with LinkDown.
+// Send transmits one frame, its length prefix included, on a session. Control frames are
+// transmitted before bulk ones that still wait. Sending never blocks the loop: when the session's
+// queue is full the adapter closes the session and says so with LinkDown.
 type Send struct {
 	Session Session
 	Control bool
@@ -27,8 +27,8 @@ type Close struct {
 	Reason  string
 }
 
-// Dial asks a member's adapter to open one more session to the authority, because the one it has does
-// not answer. An adapter that is dialling already does nothing.
+// Dial asks a member's adapter to open one more session to the authority, because the one it has
+// does not answer. An adapter that is dialling already does nothing.
 type Dial struct{}
 
 // Drain asks for a barrier behind the session's reader: Drained follows once everything that had

@@ -6,8 +6,8 @@ import (
 	"holdfast/mesh/id"
 )
 
-// Session names one authenticated link to a peer. The adapter that owns the links numbers them from 1
-// and never uses a number again in one boot.
+// Session names one authenticated link to a peer. The adapter that owns the links numbers them from
+// 1 and never uses a number again in one boot.
 type Session uint32
 
 // Ticket names one local operation that waits for an answer.
@@ -17,12 +17,12 @@ type Ticket uint32
 // handed to Step beside it.
 type Input interface{ input() }
 
-// Tick is the passing of time. The adapter sends one at Deadline, and at the latest Timing.Tick after
-// the last step.
+// Tick is the passing of time. The adapter sends one at Deadline, and at the latest Timing.Tick
+// after the last step.
 type Tick struct{}
 
-// LinkUp says that a session is open: the peer has proved that it holds Key, and Key is one that this
-// node may talk to (the authority's at a member, an allowed one at the authority).
+// LinkUp says that a session is open: the peer has proved that it holds Key, and Key is one that
+// this node may talk to (the authority's at a member, an allowed one at the authority).
 type LinkUp struct {
 	Session Session
 	Key     ed25519.PublicKey

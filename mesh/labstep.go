@@ -76,8 +76,8 @@ func (n *Node) pick(fits func(*Node, *route.Object) bool) *route.Object {
 	return nil
 }
 
-// replayStep is step 7: a frame of an old epoch arrives, as from the session it came on then. It goes
-// through the receive path that every RouteReq takes, and must be refused there.
+// replayStep is step 7: a frame of an old epoch arrives, as from the session it came on then. It
+// goes through the receive path that every RouteReq takes, and must be refused there.
 func (n *Node) replayStep(in LabStep) {
 	if n.c.Role != Authority || len(n.kept.data) == 0 {
 		status := WrongOrder

@@ -25,7 +25,7 @@ import (
 type memberState struct {
 	lease lease.Write
 	asked when.Instant // when the lease was last asked for
-	heard when.Instant // last accepted frame of the pinned authority boot: the read lease counts from it
+	heard when.Instant // last accepted frame of the authority: the read lease counts from it
 	lost  bool         // the loss of the authority has been said
 
 	hello   when.Instant // when the last JoinReq was sent
@@ -86,8 +86,8 @@ func (n *Node) onEvery(f func(*session)) {
 	}
 }
 
-// silent reports whether none of the open sessions has answered for the suspicion time: a second one
-// may get through where an old one is stuck (protocol.md, "Sessions").
+// silent reports whether none of the open sessions has answered for the suspicion time: a second
+// one may get through where an old one is stuck (protocol.md, "Sessions").
 func (n *Node) silent() bool {
 	for i := range n.sessions {
 		if n.now.Sub(n.sessions[i].heard) < n.c.Timing.Suspect {
@@ -97,8 +97,9 @@ func (n *Node) silent() bool {
 	return len(n.sessions) > 0
 }
 
-// watchAuthority suspects the authority, and says when it is lost: the write lease has run out and the
-// authority is silent. A member convicts nobody: it has no right to a new view (ADR-0008 section 6).
+// watchAuthority suspects the authority, and says when it is lost: the write lease has run out and
+// the authority is silent. A member convicts nobody: it has no right to a new view (ADR-0008
+// section 6).
 func (n *Node) watchAuthority() {
 	e := n.members.Find(n.view().Authority)
 	if detect.Of(e.Silence(n.now), n.c.Timing) == detect.Alive {
@@ -115,7 +116,8 @@ func (n *Node) watchAuthority() {
 	}
 }
 
-// memberFrame takes a frame that only a member gets: its sender is the authority, by the session's key.
+// memberFrame takes a frame that only a member gets: its sender is the authority, by the session's
+// key.
 func (n *Node) memberFrame(s *session, epoch id.Epoch, m wire.Message) {
 	switch m := m.(type) {
 	case *wire.Challenge:
@@ -141,8 +143,8 @@ func (n *Node) memberFrame(s *session, epoch id.Epoch, m wire.Message) {
 	}
 }
 
-// challenge answers with a signed Join. Sending one ends the lease: from now on another view may name
-// this boot, or a successor of it.
+// challenge answers with a signed Join. Sending one ends the lease: from now on another view may
+// name this boot, or a successor of it.
 func (n *Node) challenge(s *session, m *wire.Challenge) {
 	if n.state != Joining {
 		return // an answer to a JoinReq of before the last Confirm
@@ -189,8 +191,8 @@ func (n *Node) newView(s *session, m *wire.View) {
 }
 
 // accept verifies a certificate that would become this node's view: signed by the authority, newer
-// than the one it holds, and with this boot in it. The same epoch with another digest is a fork: the
-// node keeps what it has and says so.
+// than the one it holds, and with this boot in it. The same epoch with another digest is a fork:
+// the node keeps what it has and says so.
 func (n *Node) accept(b []byte) (view.Certificate, bool) {
 	c, err := view.Parse(b, n.c.Root)
 	if errors.Is(err, view.ErrSignature) {
@@ -228,8 +230,8 @@ func (n *Node) refused(m *wire.Refuse) {
 	n.print(evidence.New("mesh-join", "refused").Node("node", n.self).Word("reason", m.Word))
 }
 
-// toldStale takes the authority's word that this boot is not in the current view: mutability ends at
-// once, and the node joins again on the same session (rule L9).
+// toldStale takes the authority's word that this boot is not in the current view: mutability ends
+// at once, and the node joins again on the same session (rule L9).
 func (n *Node) toldStale(s *session, m *wire.StaleEpoch) {
 	own := m.Node == n.self && m.Boot == n.c.Boot && n.view().Epoch != 0
 	if !own || m.Current <= n.view().Epoch || n.state != Joined ||
@@ -264,8 +266,8 @@ func (n *Node) leaseAck(s *session, epoch id.Epoch, m *wire.LeaseAck) {
 	}
 }
 
-// dropOthers closes the sessions that have not answered while s has: one of two is kept, the one that
-// answers (protocol.md, "Sessions").
+// dropOthers closes the sessions that have not answered while s has: one of two is kept, the one
+// that answers (protocol.md, "Sessions").
 func (n *Node) dropOthers(s *session) {
 	for i := range n.sessions {
 		if o := &n.sessions[i]; o.id != s.id && n.now.Sub(o.heard) >= n.c.Timing.Suspect {

@@ -86,7 +86,8 @@ func New(now when.Instant, c Config, out *Effects) (*Node, error) {
 }
 
 // Step takes one input that happened at now and appends to out, emptied first, what is to be done.
-// now is a reading of this node's own counter. Effects are carried out in order, before the next step.
+// now is a reading of this node's own counter. Effects are carried out in order, before the next
+// step.
 func (n *Node) Step(now when.Instant, in Input, out *Effects) {
 	n.begin(out)
 	n.advance(now)
@@ -116,8 +117,9 @@ func (n *Node) begin(out *Effects) {
 	n.out = out
 }
 
-// advance moves the node's time on. A gap, or a clock that went back, is a local pause: this node was
-// not running, so nobody else's silence is to blame, and a lease may have run out unseen (rule L5).
+// advance moves the node's time on. A gap, or a clock that went back, is a local pause: this node
+// was not running, so nobody else's silence is to blame, and a lease may have run out unseen (rule
+// L5).
 func (n *Node) advance(raw when.Instant) {
 	gap := raw.Sub(n.raw)
 	n.raw = raw
@@ -188,7 +190,8 @@ func (n *Node) mutable() bool {
 	return n.state == Joined && n.member.lease.Valid(n.now)
 }
 
-// check panics when an invariant of the node is broken. It runs after every step, in production too.
+// check panics when an invariant of the node is broken. It runs after every step, in production
+// too.
 func (n *Node) check() {
 	v := n.view()
 	switch {

@@ -12,8 +12,8 @@ import (
 	"holdfast/mesh/wire"
 )
 
-// An operation is what this node does as somebody's client: it routes a request to the object's home
-// and ends with one `mesh-route: result` row.
+// An operation is what this node does as somebody's client: it routes a request to the object's
+// home and ends with one `mesh-route: result` row.
 //
 //	start -> here         this node is the home
 //	      -> sent         to the home's session; a session that ends sends it again on the next one
@@ -63,8 +63,8 @@ func (n *Node) request() wire.Request {
 	return wire.Request{Client: id.Client(n.self), Boot: n.c.Boot, Seq: n.seq}
 }
 
-// try makes an attempt: here, or by sending to the target. A node outside the view is never a target:
-// the routes are rebuilt from the view that leaves it out.
+// try makes an attempt: here, or by sending to the target. A node outside the view is never a
+// target: the routes are rebuilt from the view that leaves it out.
 func (n *Node) try(p *op) {
 	p.attempts++
 	if p.target == n.self {
@@ -154,8 +154,8 @@ func (n *Node) fail(p *op, w refusal.Word) {
 	n.finish(p, rep)
 }
 
-// replied takes the answer to one of this node's requests. Answers to requests that have ended, or to
-// earlier attempts, are nobody's.
+// replied takes the answer to one of this node's requests. Answers to requests that have ended, or
+// to earlier attempts, are nobody's.
 func (n *Node) replied(rep *wire.RouteRep) {
 	i := slices.IndexFunc(n.ops, func(p op) bool { return p.q.Request == rep.Request })
 	if i < 0 {

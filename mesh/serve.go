@@ -23,8 +23,8 @@ import (
 //	lease            the read lease, or the write lease
 //
 // A commit is then staged; the adapter reads the clock again; lease, view and pauses are checked a
-// second time, and only then is it published and answered (rule L4). A commit that was checked before
-// this node was stopped can so never be applied after it.
+// second time, and only then is it published and answered (rule L4). A commit that was checked
+// before this node was stopped can so never be applied after it.
 
 // from is who sent a request: its answer goes there.
 type from struct {
@@ -49,8 +49,8 @@ type counters struct {
 	malformed                                                         uint64
 }
 
-// serve judges a request at this node, with the epoch of whoever sent it, and answers it now or, for a
-// commit, after the second check.
+// serve judges a request at this node, with the epoch of whoever sent it, and answers it now or,
+// for a commit, after the second check.
 func (n *Node) serve(who from, epoch id.Epoch, q *wire.RouteReq) {
 	if w := n.judge(who, epoch, q); w != refusal.OK {
 		n.answerRefused(who, q, w)
@@ -256,8 +256,8 @@ func (n *Node) answerRefused(who from, q *wire.RouteReq, w refusal.Word) {
 	n.answer(who, rep)
 }
 
-// answer hands a reply to whoever asked. A session that is gone takes its answer with it: the client
-// asks again, and the request's identity keeps it from being executed twice.
+// answer hands a reply to whoever asked. A session that is gone takes its answer with it: the
+// client asks again, and the request's identity keeps it from being executed twice.
 func (n *Node) answer(who from, rep *wire.RouteRep) {
 	if who.local {
 		n.replied(rep)

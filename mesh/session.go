@@ -10,7 +10,8 @@ import (
 	"holdfast/mesh/wire"
 )
 
-// sessionsMax bounds the open sessions: the adapter's four slots, twice for sessions being replaced.
+// sessionsMax bounds the open sessions: the adapter's four slots, twice for sessions being
+// replaced.
 const sessionsMax = 8
 
 // session is one authenticated link. Boot is zero until the peer has named it.
@@ -73,8 +74,8 @@ func (n *Node) send(s *session, m wire.Message) {
 	n.out.add(Send{Session: s.id, Control: wire.IsControl(m.Kind()), Data: data})
 }
 
-// frame takes one frame in. The order is: authenticate (the link did), parse, credit; so that neither
-// a stranger nor a malformed frame is ever proof of life (failure.md, U29).
+// frame takes one frame in. The order is: authenticate (the link did), parse, credit; so that
+// neither a stranger nor a malformed frame is ever proof of life (failure.md, U29).
 func (n *Node) frame(in Frame) {
 	s := n.find(in.Session)
 	if s == nil {

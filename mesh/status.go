@@ -29,8 +29,8 @@ func (n *Node) Status(now when.Instant) Status {
 	return s
 }
 
-// Homes tells where this node believes the objects to be, in table order. Without routing, or before
-// the first view, there are none.
+// Homes tells where this node believes the objects to be, in table order. Without routing, or
+// before the first view, there are none.
 func (n *Node) Homes(now when.Instant) []HomeStatus {
 	defer n.at(now)()
 	if !n.c.Route || n.view().Epoch == 0 {
@@ -92,8 +92,8 @@ func (n *Node) writeLeft() when.Span {
 	return n.member.lease.Left(n.now)
 }
 
-// at lets the methods above see the node at a later instant than that of its latest step, and returns
-// what undoes it: looking is not a step.
+// at lets the methods above see the node at a later instant than that of its latest step, and
+// returns what undoes it: looking is not a step.
 func (n *Node) at(raw when.Instant) func() {
 	before := n.now
 	n.now = max(before, raw.Add(n.shift))

@@ -18,8 +18,8 @@ import (
 	"holdfast/mesh/wire"
 )
 
-// world runs nodes in one process on one true clock, with links that deliver in order after a latency.
-// A cut holds what is sent, as TCP does, until it is healed or the session ends.
+// world runs nodes in one process on one true clock, with links that deliver in order after a
+// latency. A cut holds what is sent, as TCP does, until it is healed or the session ends.
 type world struct {
 	t       testing.TB
 	now     when.Instant // true time

@@ -1,9 +1,10 @@
 // Package lease is the write lease: a member's right to commit for a while after the authority last
 // answered it (ADR-0008 section 4, repaired by rules L1 and L5).
 //
-// The lease counts from when the member sent the request that was answered, never from when an answer
-// arrived: then the authority, which re-homes no earlier than F after its last answer, knows without
-// any assumption about delays that the lease is over. Nothing but an acknowledged request extends it.
+// The lease counts from when the member sent the request that was answered, never from when an
+// answer arrived: then the authority, which re-homes no earlier than F after its last answer, knows
+// without any assumption about delays that the lease is over. Nothing but an acknowledged request
+// extends it.
 //
 //	Ask(s, nonce)    the member sends LeaseReq{nonce} at s
 //	Ack(nonce)       until = max(until, s + W), when the nonce is still outstanding
@@ -40,7 +41,8 @@ func (w *Write) Ask(now when.Instant, nonce id.Nonce) {
 	w.next = (w.next + 1) % asksMax
 }
 
-// Ack takes the answer to an outstanding request, which arrived at now, and reports whether it was one.
+// Ack takes the answer to an outstanding request, which arrived at now, and reports whether it was
+// one.
 func (w *Write) Ack(now when.Instant, nonce id.Nonce, length when.Span) bool {
 	if nonce == 0 {
 		return false

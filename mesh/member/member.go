@@ -78,7 +78,8 @@ func (t *Table) Install(now when.Instant, v *view.View, self id.Node) {
 	t.entries = next
 }
 
-// Find returns the entry of n, nil when n is not another member. It is valid until the next Install.
+// Find returns the entry of n, nil when n is not another member. It is valid until the next
+// Install.
 func (t *Table) Find(n id.Node) *Entry {
 	for i := range t.entries {
 		if t.entries[i].ID == n {

@@ -1,5 +1,5 @@
-// Package replay is the window of requests that an object's home remembers (rule L11; spec/protocol.md,
-// "Request identity"). A request is executed at most once:
+// Package replay is the window of requests that an object's home remembers (rule L11;
+// spec/protocol.md, "Request identity"). A request is executed at most once:
 //
 //	remembered, same digest            the remembered reply (a repeated stat: replay)
 //	remembered, other digest           replay

@@ -1,5 +1,6 @@
-// Package route is the table of objects that a node knows: for each, its home by the current view, the
-// cached route that the node sends requests along, the home lease if it is held here, and the record.
+// Package route is the table of objects that a node knows: for each, its home by the current view,
+// the cached route that the node sends requests along, the home lease if it is held here, and the
+// record.
 //
 // Installing a view fences both what the node may use and what it may serve (ADR-0008 section 3):
 //
@@ -9,8 +10,9 @@
 //  4. every object homed here has an Active lease at the new epoch, also one that was Draining: a
 //     confirmed view supersedes a lab lease move.
 //
-// The fence is local: nobody is asked. A fence names two epochs of different kinds: the stale home's is
-// the epoch in which that home was assigned, the home's is the view's that was just installed.
+// The fence is local: nobody is asked. A fence names two epochs of different kinds: the stale
+// home's is the epoch in which that home was assigned, the home's is the view's that was just
+// installed.
 //
 // The table holds at most ObjectsMax objects in a fixed order; it sends nothing and knows no clock.
 package route
