@@ -65,7 +65,7 @@ func Parse(frame []byte) (id.Epoch, Message, error) {
 	var epoch id.Epoch
 	u8(&c, &kind)
 	u64(&c, &epoch)
-	c.require(len(frame) <= FrameMax-PrefixSize && kind.Valid() && (epoch != 0 || kind.beforeView()))
+	c.require(kind.Valid() && (epoch != 0 || kind.beforeView()))
 	if c.bad {
 		return 0, nil, ErrMalformed
 	}

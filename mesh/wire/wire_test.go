@@ -297,7 +297,6 @@ func TestTheLargestFrameFits(t *testing.T) {
 			t.Errorf("%v has up to %d bytes", m.Kind(), n)
 		}
 	}
-	refused(t, make([]byte, FrameMax), "a frame above FrameMax")
 }
 
 func TestAMessageSharesNoMemoryWithItsFrame(t *testing.T) {
