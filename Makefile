@@ -1,0 +1,71 @@
+# Holdfast. `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+FAULT ?= kill-peer
+RAM   ?= 128M
+TIME  ?= 30s
+OUT   := build
+IMAGE := $(OUT)/holdfast.elf
+
+# The race detector needs a C compiler; without one the same tests run without it.
+RACE := $(if $(shell command -v gcc),-race)
+
+# Packages whose tests boot a kernel: run once, not under the race detector.
+BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/...
+
+.PHONY: help image rig-bin qemu-installed qemu rig test test-host test-boot test-rig stdtest bench \
+	fuzz clean
+
+help: ## what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  Variables: FAULT=$(FAULT) (none, kill-peer, no-peer), RAM=$(RAM), TIME=$(TIME) a fuzz target"
+
+image: ## build the kernel image, $(IMAGE)
+	@mkdir -p $(OUT)
+	go run ./internal/imagebuild/cmd -o $(IMAGE) ./kernel/image
+
+rig-bin: ## build the host command, bin/rig
+	@mkdir -p bin
+	go build -o bin/rig ./rig
+
+qemu-installed:
+	@command -v qemu-system-arm >/dev/null || { \
+	  install='apt-get install -y --no-install-recommends qemu-system-arm'; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$install; \
+	  else \
+	    echo "qemu-system-arm is missing. As root: $$install" >&2; exit 3; \
+	  fi; }
+
+qemu: qemu-installed image rig-bin ## boot one node on QEMU's user network, console here
+	bin/rig boot --image $(IMAGE) --ram $(RAM)
+
+rig: qemu-installed image rig-bin ## boot two nodes, inject FAULT, print the verdict
+	@bin/rig run --image $(IMAGE) $(addprefix --fault ,$(FAULT))
+
+test: test-host test-boot test-rig ## every test: host, boot in QEMU, the rig's faults
+
+test-host: qemu-installed
+	go vet ./...
+	GOOS=linux GOARCH=arm GOARM=7 go vet ./kernel/... ./board/... ./netstack/...
+	go test $(RACE) $$(go list ./... | grep -v -x -F -f <(go list $(BOOT)))
+
+test-boot: qemu-installed
+	HOLDFAST_REQUIRE_QEMU=1 go test $(BOOT)
+	go run ./kernel/stdtest sync context
+
+test-rig: qemu-installed image rig-bin
+	bin/rig run --image $(IMAGE) --fault none --fault no-peer --fault kill-peer
+
+stdtest: qemu-installed ## the standard library's own tests on the bare machine
+	go run ./kernel/stdtest
+
+bench: qemu-installed ## figures in exact instructions, beside the peer's
+	go run ./internal/bench
+
+fuzz: ## every fuzz target for TIME each
+	go run ./internal/fuzzall -time $(TIME)
+
+clean: ## remove what was built and the runs
+	rm -rf bin $(OUT) runs
