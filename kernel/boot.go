@@ -1,0 +1,67 @@
+package kernel
+
+import (
+	"holdfast/board"
+	"holdfast/board/timer"
+)
+
+// boot runs once, on the kernel stack, with the MMU off. The entry code found megabytes of memory.
+// When it returns, thread 0 is about to enter the runtime the way Linux would have started it.
+func boot(megabytes uint32) { theKernel().boot(megabytes) }
+
+func (k *kernel) boot(megabytes uint32) {
+	size := ramSize(megabytes)
+	k.console.init()
+	k.image.read()
+	k.checkMemory(size)
+	k.clock.init(timer.Hz(), timer.Counter())
+	k.random.init()
+	buildVDSO()
+	buildSigreturn()
+	buildTables(&k.image, size) // after this the two above are read-only
+	enableMMU(l1Table | tableWalkCached)
+	initInterrupts()
+	k.files.init()
+	port.EnableReceiveInterrupt()
+	k.startProgram()
+}
+
+// ramSize is the one place that decides how much memory there is: what answered at the entry, less
+// if the loader says so, and not more than the page tables have room for. The board's size is not
+// asked for: on silicon all of it answers.
+func ramSize(megabytes uint32) uint32 {
+	size := megabytes * megabyte
+	if said := bootRAM(); said != 0 {
+		size = min(size, said)
+	}
+	return min(size, board.DRAMSizeMax)
+}
+
+// checkMemory sets the memory up, or says how much would be needed.
+func (k *kernel) checkMemory(size uint32) {
+	if k.memory.init(size, k.image.end) {
+		return
+	}
+	c := &k.console
+	c.text(panicPrefix)
+	c.text("kernel: ")
+	c.decimal(size / megabyte)
+	c.text(" MiB of memory are too little, this image needs ")
+	c.decimal((k.image.end - board.DRAM + poolMin + megabyte - 1) / megabyte)
+	c.text("\n")
+	k.dying = true
+	k.reset()
+}
+
+// startProgram makes thread 0.
+func (k *kernel) startProgram() {
+	s, t := &k.sched, &k.threads[0]
+	s.quantum = int32(k.clock.hz / quantaPerSecond)
+	s.charged = timer.Counter()
+	*t = thread{used: true, left: s.quantum, alt: altStack{flags: altDisabled}}
+	t.pc, t.cpsr = runtimeEntry(), modeSystem
+	t.regs[13] = k.startStack()
+	s.runnable, s.alive = set(0), 1
+	k.setCurrent(0)
+	k.armTimer(s.charged)
+}

@@ -1,0 +1,50 @@
+package kernel
+
+import "unsafe"
+
+// The calls of package kernel/sys, in the part of the number space that Linux leaves to the ARM
+// architecture.
+const (
+	CallSeed     = 0x0f4801 // (out *[32]byte): what the loader left, once
+	CallRekey    = 0x0f4802 // (key *[32]byte): mixed into the generator's key
+	CallStats    = 0x0f4803 // (out *Stats)
+	CallReset    = 0x0f4804 // does not return
+	CallPowerOff = 0x0f4805 // does not return
+)
+
+// Stats is what the kernel counted since boot, and what it runs on.
+type Stats struct {
+	Switches     uint64 // from one thread to another
+	Interrupts   uint64 // taken at the controller
+	Signals      uint64 // frames pushed
+	IdleTicks    uint64 // counter ticks spent waiting for an interrupt, with nothing to run
+	Threads      uint32 // alive
+	RAM          uint32 // bytes of memory that the kernel uses
+	PagesInUse   uint32 // reserved by mmap
+	PagesTouched uint32 // cleared and mapped, the image's zeroed sections included
+	KeysLost     uint32 // console characters that arrived and found no room
+
+	Calls [callsMax]uint32 // system calls by number
+}
+
+const statsSize = uint32(unsafe.Sizeof(Stats{}))
+
+// stats stores the figures at out.
+func (k *kernel) stats(out uint32) int32 {
+	if !k.wordsWritable(out, statsSize) {
+		return -eFAULT
+	}
+	*(*Stats)(ptr(out)) = Stats{
+		Switches:     k.sched.switches,
+		Interrupts:   k.calls.interrupts,
+		Signals:      k.signals.delivered,
+		IdleTicks:    k.sched.idle,
+		Threads:      k.sched.alive,
+		RAM:          k.memory.size,
+		PagesInUse:   k.memory.pagesInUse,
+		PagesTouched: k.memory.pagesTouched,
+		KeysLost:     k.console.lost,
+		Calls:        k.calls.count,
+	}
+	return 0
+}

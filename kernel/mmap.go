@@ -1,0 +1,102 @@
+package kernel
+
+import "holdfast/board"
+
+// The calls that hand out memory, take it back and clear it. All of them round to pages.
+const (
+	protWrite = 2
+	protExec  = 4
+
+	mapFixed     = 0x10
+	mapAnonymous = 0x20
+
+	adviseDontNeed = 4 // promises zeros at the next touch
+	adviseFree     = 8 // allows them
+
+	// hopeless is a reservation that is refused without a look. The runtime asks for the address
+	// space of all its arenas at start, 258 MB, and manages without; half of the memory of a
+	// smaller machine would be lost to it.
+	hopeless = 64 << 20
+)
+
+// mmap reserves memory. With mapFixed it works in pieces: see pause.
+func (k *kernel) mmap(t *thread, a, n, prot, flags uint32) int32 {
+	m := &k.memory
+	n = pageUp(n)
+	switch {
+	case n == 0 || flags&mapAnonymous == 0:
+		return -eINVAL
+	case prot&protExec != 0:
+		return -ePERM // nothing is both writable and executable
+	case flags&mapFixed != 0:
+		if a%pageSize != 0 {
+			return -eINVAL
+		}
+		if !m.inPool(a, n) {
+			return -eNOMEM
+		}
+		if at := m.untouch(a+t.done, a+n); at != a+n {
+			return t.pause(at - a)
+		}
+	case prot == 0 && a == 0 && n >= hopeless:
+		return -eNOMEM
+	default:
+		if a = m.place(a&^(pageSize-1), n); a == 0 {
+			return -eNOMEM
+		}
+	}
+	m.pagesInUse += m.reserved.add(page(a), page(a)+n/pageSize)
+	if prot == 0 {
+		m.usable.remove(page(a), page(a)+n/pageSize)
+	} else {
+		m.usable.add(page(a), page(a)+n/pageSize)
+	}
+	return int32(a)
+}
+
+// place finds n free bytes: at the hint, else as high as possible, to leave the space behind the
+// heap's first reservation to the heap. It returns 0 when there are none.
+func (m *memory) place(hint, n uint32) uint32 {
+	if m.inPool(hint, n) && m.reserved.none(page(hint), page(hint)+n/pageSize) {
+		return hint
+	}
+	p, ok := m.reserved.lastGap(page(m.poolLo), page(m.poolHi), n/pageSize)
+	if !ok {
+		return 0
+	}
+	return board.DRAM + p*pageSize
+}
+
+// munmap gives memory back. It works in pieces: see pause.
+func (k *kernel) munmap(t *thread, a, n uint32) int32 {
+	m := &k.memory
+	n = pageUp(n)
+	if n == 0 || a%pageSize != 0 || !m.inPool(a, n) {
+		return -eINVAL
+	}
+	if at := m.untouch(a+t.done, a+n); at != a+n {
+		return t.pause(at - a)
+	}
+	m.pagesInUse -= m.reserved.remove(page(a), page(a)+n/pageSize)
+	m.usable.remove(page(a), page(a)+n/pageSize)
+	return 0
+}
+
+// madvise clears memory when it has to. It works in pieces: see pause.
+func (k *kernel) madvise(t *thread, a, n, advice uint32) int32 {
+	m := &k.memory
+	n = pageUp(n)
+	if a%pageSize != 0 {
+		return -eINVAL
+	}
+	if n == 0 || advice != adviseDontNeed {
+		return 0
+	}
+	if !m.inPool(a, n) {
+		return -eNOMEM
+	}
+	if at := m.untouch(a+t.done, a+n); at != a+n {
+		return t.pause(at - a)
+	}
+	return 0
+}

@@ -1,0 +1,155 @@
+package link
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/mesh/wire"
+)
+
+// Accept takes connections from a listener until ctx is done, and closes it. It returns when every
+// goroutine it started has ended; the error is nil unless the listener failed by itself.
+func (l *Links) Accept(ctx context.Context, listener net.Listener) error {
+	defer l.group.Wait()
+	defer context.AfterFunc(ctx, func() { listener.Close() })()
+	var admitted rate
+	var said time.Time // when a connection over the rate was last reported
+	for {
+		raw, err := listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				raw.Close()
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("link: accepting: %w", err)
+		}
+		now := time.Now()
+		if admitted.admit(now) {
+			h := l.handshakes.start(raw)
+			l.group.Go(func() { l.accepted(ctx, h) })
+			continue
+		}
+		// Closed before any cryptography. One row a second says so; one for each would let a stranger
+		// write the log.
+		l.overrate.Add(1)
+		raw.Close()
+		if now.Sub(said) >= time.Second {
+			said = now
+			l.deliver(Refused{raw.RemoteAddr().String(), Full})
+		}
+	}
+}
+
+// accepted is the life of an admitted connection.
+func (l *Links) accepted(ctx context.Context, h *handshake) {
+	defer context.AfterFunc(ctx, func() { h.raw.Close() })()
+	s, err := l.handshake(h)
+	if err != nil {
+		l.refuse(h.raw, authoritySide.reason(err))
+		return
+	}
+	l.run(ctx, s)
+}
+
+// handshake is the authority's.
+func (l *Links) handshake(h *handshake) (*session, error) {
+	_ = h.raw.SetDeadline(time.Now().Add(HandshakeTime)) // an error comes back from the handshake
+	conn := tls.Server(h.raw, l.server)
+	err := conn.Handshake()
+	if l.handshakes.done(h) {
+		return nil, errFull
+	}
+	if err != nil {
+		return nil, err
+	}
+	_ = h.raw.SetDeadline(time.Time{})
+	s, ok := l.register(h.raw, conn)
+	if !ok {
+		return nil, errFull
+	}
+	s.queue(true, greeting[:])
+	return s, nil
+}
+
+// greeting is the empty frame.
+var greeting [wire.PrefixSize]byte
+
+// refuse says why a connection did not become a session, and closes it.
+func (l *Links) refuse(raw net.Conn, reason Reason) {
+	l.deliver(Refused{raw.RemoteAddr().String(), reason})
+	linger(raw, reason)
+}
+
+// linger closes a refused connection. When the peer has been told why, not before the peer has closed
+// its side: a TCP that is closed with unread data answers with a reset, which can overtake the alert.
+func linger(raw net.Conn, reason Reason) {
+	defer raw.Close()
+	switch reason {
+	case WrongKey, NotAllowed, NoCertificate:
+		_ = raw.SetDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, raw, lingerMax)
+	}
+}
+
+// lingerMax is more than is left of any handshake.
+const lingerMax = 16 << 10
+
+// handshakes is the handshakes in progress at the authority, oldest first.
+type handshakes struct {
+	mu      sync.Mutex
+	running []*handshake
+}
+
+type handshake struct {
+	raw       net.Conn
+	pushedOut bool // guarded by handshakes.mu
+}
+
+// start gives a connection a handshake slot. When none is free the oldest handshake loses its own: a
+// stranger who holds slots by saying nothing holds them for as long as nobody else comes.
+func (hs *handshakes) start(raw net.Conn) *handshake {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if len(hs.running) == HandshakesMax {
+		oldest := hs.running[0]
+		hs.running = slices.Delete(hs.running, 0, 1)
+		oldest.pushedOut = true
+		oldest.raw.Close()
+	}
+	h := &handshake{raw: raw}
+	hs.running = append(hs.running, h)
+	return h
+}
+
+// done frees the slot and reports whether it had been lost.
+func (hs *handshakes) done(h *handshake) (pushedOut bool) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if i := slices.Index(hs.running, h); i >= 0 {
+		hs.running = slices.Delete(hs.running, i, i+1)
+	}
+	return h.pushedOut
+}
+
+// rate admits at most HandshakeRate events in any second.
+type rate struct {
+	at   [HandshakeRate]time.Time // of the latest admissions, a ring
+	next int                      // the oldest of them
+}
+
+func (r *rate) admit(now time.Time) bool {
+	if oldest := r.at[r.next]; !oldest.IsZero() && now.Sub(oldest) < time.Second {
+		return false
+	}
+	r.at[r.next] = now
+	r.next = (r.next + 1) % HandshakeRate
+	return true
+}

@@ -1,0 +1,27 @@
+package kernel
+
+// The Go runtime's settings. A line of the same name on the loader's boot page wins.
+const (
+	programName = "holdfast"
+
+	// environment is passed as it stands.
+	//
+	// GOMAXPROCS: with one processor, a goroutine that an interrupt makes runnable waits for the
+	// busy one to be preempted or for sysmon, some 6 ms. With four, the kernel runs the thread that
+	// polls the network at once, and the goroutine follows within microseconds.
+	//
+	// madvdontneed: memory that the runtime gives back would be cleared at its next use, and nobody
+	// else wants it in the meantime.
+	//
+	// GOTRACEBACK: a node that dies should say where every goroutine was.
+	environment = "GOMAXPROCS=4\x00" +
+		"GODEBUG=madvdontneed=0\x00" +
+		"GOGC=100\x00" +
+		"GOTRACEBACK=all\x00" +
+		"TZ=UTC\x00"
+
+	// memoryLimit is GOMEMLIMIT as a part of the pool. The collector works harder near it, before
+	// the pool is full; the rest is for what the heap's size can not tell: fragments and stacks.
+	memoryLimitName    = "GOMEMLIMIT="
+	memoryLimitPercent = 75
+)
