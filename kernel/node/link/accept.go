@@ -53,7 +53,8 @@ func (l *Links) accepted(ctx context.Context, h *handshake) {
 	defer context.AfterFunc(ctx, func() { h.raw.Close() })()
 	s, err := l.handshake(h)
 	if err != nil {
-		l.refuse(h.raw, authoritySide.reason(err))
+		l.deliver(Refused{h.raw.RemoteAddr().String(), authoritySide.reason(err)})
+		abandon(h.raw, err)
 		return
 	}
 	l.run(ctx, s)
@@ -82,18 +83,12 @@ func (l *Links) handshake(h *handshake) (*session, error) {
 // greeting is the empty frame.
 var greeting [wire.PrefixSize]byte
 
-// refuse says why a connection did not become a session, and closes it.
-func (l *Links) refuse(raw net.Conn, reason Reason) {
-	l.deliver(Refused{raw.RemoteAddr().String(), reason})
-	linger(raw, reason)
-}
-
-// linger closes a refused connection. When the peer has been told why, not before the peer has closed
-// its side: a TCP that is closed with unread data answers with a reset, which can overtake the alert.
-func linger(raw net.Conn, reason Reason) {
+// abandon closes a connection whose handshake failed with err. A side that has told the other why
+// does not close before the other has closed: a TCP that is closed with unread data answers with a
+// reset, which can overtake the alert.
+func abandon(raw net.Conn, err error) {
 	defer raw.Close()
-	switch reason {
-	case WrongKey, NotAllowed, NoCertificate:
+	if isPinError(err) {
 		_ = raw.SetDeadline(time.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, raw, lingerMax)
 	}

@@ -99,9 +99,8 @@ func (l *Links) dialOnce(ctx context.Context, dial Dialer, to netip.AddrPort) (*
 	defer context.AfterFunc(ctx, func() { raw.Close() })()
 	conn, err := l.introduce(raw)
 	if err != nil {
-		reason := memberSide.reason(err)
-		linger(raw, reason)
-		return nil, reason
+		abandon(raw, err)
+		return nil, memberSide.reason(err)
 	}
 	s, ok := l.register(raw, conn)
 	if !ok {

@@ -44,6 +44,12 @@ var (
 	errNoCertificate = errors.New("link: no certificate")
 )
 
+// isPinError reports whether this node refused the peer's certificate.
+func isPinError(err error) bool {
+	return errors.Is(err, errWrongKey) || errors.Is(err, errNotAllowed) ||
+		errors.Is(err, errNoCertificate)
+}
+
 // downReason is why a connection that failed with err is over.
 func downReason(err error) Reason {
 	var header tls.RecordHeaderError
