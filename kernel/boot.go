@@ -64,4 +64,5 @@ func (k *kernel) startProgram() {
 	s.runnable, s.alive = set(0), 1
 	k.setCurrent(0)
 	k.armTimer(s.charged)
+	s.started = timer.Counter()
 }

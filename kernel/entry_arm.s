@@ -13,6 +13,7 @@
 #define CPS_ABT		WORD	$0xf1020017	// cps #ABT
 #define CPS_UND		WORD	$0xf102001b	// cps #UND
 #define CPSID_SVC	WORD	$0xf10e01d3	// cpsid aif, #SVC
+#define MRRC_CNTVCT	WORD	$0xec576f1e	// mrrc p15, 1, r6, r7, c14
 #define MRS_SPSR_R0	WORD	$0xe14f0000	// mrs r0, spsr
 #define RETURN_NEXT	WORD	$0xe25ef004	// subs pc, lr, #4
 #define DSB		WORD	$0xf57ff04f
@@ -24,6 +25,7 @@
 // stack, nothing known about the memory but that the image is in it.
 TEXT _kernel_start(SB),NOSPLIT|NOFRAME,$0
 	CPSID_SVC
+	MRRC_CNTVCT		// R7:R6, for the figures
 	MRC	15, 0, R0, C1, C0, 0	// SCTLR: MMU, caches, high vectors, alignment checks off
 	MOVW	$0x3007, R1
 	BIC	R1, R0
@@ -67,6 +69,25 @@ vectors:
 	DSB
 	ISB
 
+	// The kernel struct, in pieces of 32 bytes.
+	MOVW	$const_stateBase, R9
+	MOVW	$const_stateEnd, g
+	MOVW	$0, R0
+	MOVW	$0, R1
+	MOVW	$0, R2
+	MOVW	$0, R3
+	MOVW	$0, R4
+	MOVW	$0, R5
+	MOVW	$0, R8
+	MOVW	$0, R12
+clear:
+	MOVM.IA.W	[R0-R5,R8,R12], (R9)
+	CMP	g, R9
+	BLO	clear
+	MOVW	$(const_stateBase+kernel_sched+scheduler_entered), R0
+	MOVW	R6, 0(R0)
+	MOVW	R7, 4(R0)
+
 	// How many megabytes of memory answer: R4 do, R5 do not. A read where no memory is ends in an
 	// external abort, which the probe's vector turns into R0 = 0.
 	MOVW	$1, R4
@@ -90,22 +111,6 @@ probed:
 	MOVW	$const_vectorPage, R3
 	MOVW	R0, 48(R3)
 	DSB
-
-	// The kernel struct, in pieces of 32 bytes.
-	MOVW	$const_stateBase, R8
-	MOVW	$const_stateEnd, R9
-	MOVW	$0, R0
-	MOVW	$0, R1
-	MOVW	$0, R2
-	MOVW	$0, R3
-	MOVW	R0, R5
-	MOVW	R0, R6
-	MOVW	R0, R7
-	MOVW	R0, R12
-clear:
-	MOVM.IA.W	[R0-R3,R5-R7,R12], (R8)
-	CMP	R9, R8
-	BLO	clear
 
 	// Stack pointers of the abort modes, the kernel's g, its stack.
 	CPS_ABT

@@ -17,6 +17,8 @@ type Stats struct {
 	Switches     uint64 // from one thread to another
 	Interrupts   uint64 // taken at the controller
 	Signals      uint64 // frames pushed
+	Entered      uint64 // counter value at the kernel's first instruction
+	Started      uint64 // counter value at the program's first instruction
 	IdleTicks    uint64 // counter ticks spent waiting for an interrupt, with nothing to run
 	Threads      uint32 // alive
 	RAM          uint32 // bytes of memory that the kernel uses
@@ -38,6 +40,8 @@ func (k *kernel) stats(out uint32) int32 {
 		Switches:     k.sched.switches,
 		Interrupts:   k.calls.interrupts,
 		Signals:      k.signals.delivered,
+		Entered:      k.sched.entered,
+		Started:      k.sched.started,
 		IdleTicks:    k.sched.idle,
 		Threads:      k.sched.alive,
 		RAM:          k.memory.size,

@@ -33,6 +33,8 @@ type scheduler struct {
 
 	alive    uint32 // threads
 	switches uint64
+	entered  uint64 // counter value at the kernel's first instruction
+	started  uint64 // counter value at the program's first instruction
 	idle     uint64 // counter ticks spent waiting for interrupts
 }
 
