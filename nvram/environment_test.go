@@ -151,6 +151,10 @@ func TestWhatDoesNotFitIsRefusedWithTheByteCount(t *testing.T) {
 }
 
 func TestDamageIsReportedAndWhatWasWholeIsKept(t *testing.T) {
+	unseen := map[FaultReason]bool{}
+	for _, reason := range FaultReasons() {
+		unseen[reason] = true
+	}
 	for _, test := range []struct {
 		name   string
 		bytes  string
@@ -190,7 +194,14 @@ func TestDamageIsReportedAndWhatWasWholeIsKept(t *testing.T) {
 			if !slices.Equal(faults, test.faults) {
 				t.Errorf("faults are %v, want %v", faults, test.faults)
 			}
+			for _, f := range faults {
+				delete(unseen, f.Reason)
+			}
 		})
+	}
+	delete(unseen, FaultOversize) // the next test
+	if len(unseen) != 0 {
+		t.Errorf("nothing is damaged by %v", unseen)
 	}
 }
 

@@ -22,6 +22,12 @@ const (
 	FaultDuplicate    FaultReason = "duplicate"    // a name that an earlier string has
 )
 
+// FaultReasons is every word that a Fault can have.
+func FaultReasons() []FaultReason {
+	return []FaultReason{FaultOversize, FaultUnterminated, FaultTrailing, FaultNoEquals,
+		FaultEmptyName, FaultName, FaultNonASCII, FaultControl, FaultDuplicate}
+}
+
 // Fault is one damage found in an environment.
 type Fault struct {
 	Offset int         // of the first byte of the damaged part

@@ -143,6 +143,20 @@ const (
 	ReasonRole      Reason = "role"      // a value of the other role: see parsePeer and parseAllow
 )
 
+// Reasons is every word that a Refusal can have, damage's included: what a list of them elsewhere
+// has to agree with.
+func Reasons() []Reason {
+	reasons := []Reason{ReasonEmpty, ReasonFlag, ReasonNumber, ReasonRange, ReasonCount, ReasonAddress,
+		ReasonPrefix, ReasonSubnet, ReasonPort, ReasonBase64, ReasonKey, ReasonID, ReasonDuplicate,
+		ReasonRole}
+	for _, f := range nvram.FaultReasons() {
+		if r := Reason(f); r != ReasonDuplicate {
+			reasons = append(reasons, r)
+		}
+	}
+	return reasons
+}
+
 // Refusal is one refused value. It is the line "mesh-env: refused key= reason=".
 type Refusal struct {
 	Key    string // empty for damage outside any string with a legal name

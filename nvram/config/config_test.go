@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,13 @@ func TestEveryKeyIsRead(t *testing.T) {
 
 // TestEveryMalformedValueHasItsReason has both sides of every boundary; an empty reason accepts.
 func TestEveryMalformedValueHasItsReason(t *testing.T) {
+	unseen := map[Reason]bool{}
+	for _, reason := range Reasons() {
+		if unseen[reason] {
+			t.Errorf("%s is listed twice", reason)
+		}
+		unseen[reason] = true
+	}
 	for _, test := range []struct {
 		assignment string
 		want       Reason
@@ -186,9 +194,20 @@ func TestEveryMalformedValueHasItsReason(t *testing.T) {
 		if !reflect.DeepEqual(c.Refused, want) || c.IsRefused(key) != (want != nil) {
 			t.Errorf("%s: refused %v, want %v", test.assignment, c.Refused, want)
 		}
+		if test.want != "" && !slices.Contains(Reasons(), test.want) {
+			t.Errorf("%s is not listed", test.want)
+		}
 		if len(c.Unknown) != 0 {
 			t.Errorf("%s: unknown %v", test.assignment, c.Unknown)
 		}
+		delete(unseen, test.want)
+	}
+	for _, reason := range nvram.FaultReasons() {
+		delete(unseen, Reason(reason)) // seen in nvram's own table
+	}
+	delete(unseen, ReasonRole) // TestTheAuthorityListensAndAMemberDials
+	if len(unseen) != 0 {
+		t.Errorf("no value is refused for %v", unseen)
 	}
 }
 
