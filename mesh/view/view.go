@@ -2,13 +2,17 @@
 // Only the authority makes one; everybody else verifies its signature and compares epochs. A view
 // is encoded canonically, so that its digest is the same on every node:
 //
-//	"holdfast/view\0"  13+1 bytes, the domain of the signature
+//	"holdfast/view\0"  14 bytes, the domain of the signature
 //	epoch              u64 big-endian, as every number here
 //	authority          16 bytes, node id
 //	authority boot     u64
 //	flags              u8, bit 0: boots are part of the digest (failure detection is on)
 //	count              u8, 1 to MaxMembers
-//	count times: id 16, key 32, incarnation u64, boot u64; ids strictly ascending
+//	count times: id 16, key 32, incarnation u64, boot u64
+//
+// Ids are strictly ascending, the authority's among them; each is that of its key. Epoch and boots
+// are not zero; an incarnation is from 1 to the epoch. The certificate is followed by the
+// authority's Ed25519 signature, 64 bytes, over all of this.
 //
 // The digest of a view whose flag is clear is that of the same encoding with every boot set to
 // zero: a same-epoch rejoin then keeps the digest (ADR-0008 section 8).
@@ -33,7 +37,9 @@ const (
 	domain    = "holdfast/view\x00"
 	flagBoots = 1
 	// CertificateMax is the encoded size of the largest certificate, signature included.
-	CertificateMax = len(domain) + 8 + 16 + 8 + 1 + 1 + MaxMembers*(16+32+8+8) + ed25519.SignatureSize
+	CertificateMax = headSize + MaxMembers*memberSize + ed25519.SignatureSize
+	headSize       = len(domain) + 8 + 16 + 8 + 1 + 1
+	memberSize     = 16 + 32 + 8 + 8
 )
 
 // Member is one node of a view.
@@ -152,8 +158,27 @@ func flags(boots bool) uint8 {
 	return 0
 }
 
-// Sign returns v's certificate. The caller has made v's epoch durable first (rule L8).
+// valid reports whether v is a view that an authority may sign.
+func (v *View) valid() bool {
+	if v.Epoch == 0 || v.AuthorityBoot == 0 || len(v.Members) == 0 || len(v.Members) > MaxMembers {
+		return false
+	}
+	for i, m := range v.Members {
+		if m.ID != id.NodeOf(m.Key[:]) || m.Boot == 0 ||
+			m.Incarnation == 0 || m.Incarnation > v.Epoch ||
+			i > 0 && v.Members[i-1].ID.Compare(m.ID) >= 0 {
+			return false
+		}
+	}
+	return v.Has(v.Authority)
+}
+
+// Sign returns v's certificate; it panics when Parse would refuse it as malformed. The caller has
+// made v's epoch durable first (rule L8).
 func Sign(v View, key ed25519.PrivateKey) Certificate {
+	if !v.valid() {
+		panic("view: signing an invalid view")
+	}
 	c := Certificate{View: v}
 	copy(c.Signature[:], ed25519.Sign(key, v.encode(true)))
 	return c
@@ -180,13 +205,13 @@ func Parse(b []byte, root ed25519.PublicKey) (Certificate, error) {
 
 func (c *Certificate) decode(b []byte) error {
 	s := cryptobyte.String(b)
+	v := &c.View
 	var prefix []byte
 	var epoch, boot uint64
 	var flag, count uint8
-	v := &c.View
 	if !s.ReadBytes(&prefix, len(domain)) || string(prefix) != domain || !s.ReadUint64(&epoch) ||
 		!s.CopyBytes(v.Authority[:]) || !s.ReadUint64(&boot) || !s.ReadUint8(&flag) ||
-		!s.ReadUint8(&count) || epoch == 0 || flag > flagBoots || count == 0 || count > MaxMembers {
+		!s.ReadUint8(&count) || flag > flagBoots || count > MaxMembers {
 		return ErrMalformed
 	}
 	v.Epoch, v.AuthorityBoot, v.BootsCount = id.Epoch(epoch), id.Boot(boot), flag == flagBoots
@@ -195,13 +220,12 @@ func (c *Certificate) decode(b []byte) error {
 		m := &v.Members[i]
 		var incarnation, boot uint64
 		if !s.CopyBytes(m.ID[:]) || !s.CopyBytes(m.Key[:]) || !s.ReadUint64(&incarnation) ||
-			!s.ReadUint64(&boot) || incarnation == 0 || incarnation > epoch ||
-			m.ID != id.NodeOf(m.Key[:]) || i > 0 && v.Members[i-1].ID.Compare(m.ID) >= 0 {
+			!s.ReadUint64(&boot) {
 			return ErrMalformed
 		}
 		m.Incarnation, m.Boot = id.Epoch(incarnation), id.Boot(boot)
 	}
-	if !s.CopyBytes(c.Signature[:]) || !s.Empty() || !v.Has(v.Authority) {
+	if !s.CopyBytes(c.Signature[:]) || !s.Empty() || !v.valid() {
 		return ErrMalformed
 	}
 	return nil
