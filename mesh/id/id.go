@@ -134,7 +134,7 @@ func ParseBoot(s string) (Boot, error) {
 // ParseEpoch reads a decimal number without leading zeros, from 1 up.
 func ParseEpoch(s string) (Epoch, error) {
 	v, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || v == 0 || s[0] == '0' || s[0] == '+' {
+	if err != nil || s[0] == '0' {
 		return 0, ErrSyntax
 	}
 	return Epoch(v), nil

@@ -88,6 +88,18 @@ func TestEveryTruncationAndExtensionIsMalformed(t *testing.T) {
 	}
 }
 
+func TestAnotherDomainOrFlagIsMalformed(t *testing.T) {
+	for name, at := range map[string]int{"domain": 0, "flags": headSize - 2} {
+		for bit := 1; bit < 8; bit++ {
+			bad := certify(sample(1))
+			bad[at] ^= 1 << bit
+			if _, err := Parse(bad, publicOf(authority)); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%s, bit %d: %v, want %v", name, bit, err, ErrMalformed)
+			}
+		}
+	}
+}
+
 func TestOnlyTheRootsSignatureCounts(t *testing.T) {
 	own := View{Epoch: 1, Authority: id.NodeOf(publicOf(1)), AuthorityBoot: 1}
 	own.Members = own.With(member(1, 1, 1))
