@@ -74,6 +74,8 @@ type Run struct {
 	RAM    string    `json:"ram"`
 	QEMU   string    `json:"qemu"` // its version
 	Nodes  []Node    `json:"nodes"`
+	// Objects are the lab objects, lowest number first.
+	Objects []Object `json:"objects"`
 }
 
 // Node is one machine of a run.
@@ -82,6 +84,12 @@ type Node struct {
 	ID        string `json:"id"`
 	Address   string `json:"address"`
 	Authority bool   `json:"authority"`
+}
+
+// Object is an object that every node of a run knows from its start.
+type Object struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
 }
 
 // Event is an event of QMP, such as RESET.

@@ -34,7 +34,9 @@ const (
 	// finds one that fits.
 	homedLeast = 2
 
-	meshPort  = 7070
+	// MeshPort is the TCP port of the authority's links.
+	MeshPort uint16 = 7070
+
 	prefix    = 24
 	firstHost = 10 // n0 is 10.7.0.10, n1 10.7.0.11, and so on
 
@@ -174,7 +176,7 @@ func (c *Cast) Config(i int) config.Config {
 	n := &c.Nodes[i]
 	conf := config.Config{
 		Address: n.Address,
-		Peer:    config.Peer{Port: meshPort},
+		Peer:    config.Peer{Port: MeshPort},
 		Root:    config.Root{Self: true},
 		Fail:    true,
 		Route:   true,
@@ -193,13 +195,22 @@ func (c *Cast) Config(i int) config.Config {
 	return conf
 }
 
-// EEPROM is the content of the i-th node's NVRAM with the given configuration, nvram.Size bytes. A
-// configuration that a node would not use as a whole is refused, with the byte count when it does
-// not fit.
-func (c *Cast) EEPROM(i int, conf config.Config) ([]byte, error) {
-	n := &c.Nodes[i]
+// Environment is the i-th node's configuration as it stands in its EEPROM. One that a node would
+// not use as a whole is refused, with the byte count when it does not fit.
+func (c *Cast) Environment(i int) (*nvram.Environment, error) {
+	conf := c.Config(i)
 	environment, err := conf.Environment()
 	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", c.Nodes[i].Name, err)
+	}
+	return environment, nil
+}
+
+// EEPROM is the content of the i-th node's NVRAM with the given environment, nvram.Size bytes. An
+// environment that a node would not use as a whole is refused.
+func (c *Cast) EEPROM(i int, environment *nvram.Environment) ([]byte, error) {
+	n := &c.Nodes[i]
+	if err := config.Check(environment); err != nil {
 		return nil, fmt.Errorf("node %s: %w", n.Name, err)
 	}
 	image, err := nvram.Provision{

@@ -3,7 +3,6 @@ package provision
 import (
 	"bytes"
 	"crypto/ed25519"
-	"net/netip"
 	"reflect"
 	"testing"
 
@@ -67,7 +66,11 @@ func TestEachNodeReadsItsConfigurationFromItsEEPROM(t *testing.T) {
 			Root: config.Root{Key: config.Key(c.Nodes[0].Key.Public().(ed25519.PublicKey))}},
 	} {
 		want.Address, want.Fail, want.Route, want.Lab, want.Epoch = c.Nodes[i].Address, true, true, true, 1
-		image, err := c.EEPROM(i, c.Config(i))
+		environment, err := c.Environment(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, err := c.EEPROM(i, environment)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,10 +100,21 @@ func TestEachNodeReadsItsConfigurationFromItsEEPROM(t *testing.T) {
 
 func TestAnEnvironmentThatANodeWouldNotUseIsRefused(t *testing.T) {
 	c := Draw(42, 2)
-	conf := c.Config(1)
-	conf.Peer.Host = netip.Addr{}
-	if _, err := c.EEPROM(1, conf); err == nil {
-		t.Error("a member without an address to dial was provisioned")
+	for _, change := range []struct{ key, value string }{
+		{config.KeyPeer, ":7070"}, // a member must dial
+		{config.KeyLab, "yes"},
+		{"mesh.colour", "blue"},
+	} {
+		environment, err := c.Environment(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := environment.Set(change.key, change.value); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.EEPROM(1, environment); err == nil {
+			t.Errorf("a member with %s=%s was provisioned", change.key, change.value)
+		}
 	}
 }
 

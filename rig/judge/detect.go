@@ -1,0 +1,191 @@
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+	"holdfast/rig/journal"
+)
+
+// lateMost is how late a boundary may be noticed: one tick, and what a step may take (spec 4).
+const lateMost = time.Duration(timing.TickMS+timing.HandlerMS) * time.Millisecond
+
+// Boundary is one of the detector's two.
+type Boundary struct {
+	Word  string        // of the row: "suspect" or "failed"
+	After time.Duration // of silence
+}
+
+// The ADR's boundaries (ADR-0008, section 1).
+var (
+	Suspect = Boundary{"suspect", timing.SuspectMS * time.Millisecond}
+	Failed  = Boundary{"failed", timing.FailMS * time.Millisecond}
+)
+
+// OwnClock asks whether the observer noticed a boundary in time by its own measure of the silence.
+func OwnClock(b Boundary, observer, victim string) Check {
+	return Check{
+		Name: b.Word + "-own-clock", Source: "ADR 1",
+		Claim: fmt.Sprintf("%s says %s %v after the last accepted frame: never early, at most %v late",
+			observer, b.Word, b.After, lateMost),
+		ask: func(q *inquiry) {
+			if row, ok := q.crossing(b, observer, victim); ok {
+				silent, _ := row.GetSpan("silent_ms")
+				d := time.Duration(silent) * time.Millisecond
+				q.margin(b.Word+" after", d, 0, b.After, b.After+lateMost)
+			}
+		},
+	}
+}
+
+// crossing returns the one row with which the observer reports the boundary after the kill.
+func (q *inquiry) crossing(b Boundary, observer, victim string) (Row, bool) {
+	kills := q.run.actions(victim, journal.ActionKill)
+	if len(kills) != 1 {
+		q.missing("%s was not killed", victim)
+		return Row{}, false
+	}
+	q.cite(kills[0].N)
+	rows := q.run.rows(observer, "mesh-fail", b.Word)
+	for _, row := range rows {
+		q.cite(row.N)
+	}
+	// From the kill on, silence cannot last longer than the time that passed: a boundary that has
+	// not been reported although it was over, with all allowances, has been missed for certain.
+	overdue := kills[0].Action.Done.Add(b.After + lateMost + missedAfter)
+	switch {
+	case len(rows) == 0 && q.run.EndAt > overdue && q.run.End.Outcome != journal.Trouble:
+		q.cite(len(q.run.Records))
+		q.violated("%s has not said %s by %s after the kill", observer, b.Word,
+			seconds(q.run.EndAt.Sub(kills[0].Action.Done)))
+		return Row{}, false
+	case len(rows) == 0:
+		q.missing("%s printed no %s", observer, b.Word)
+		return Row{}, false
+	case len(rows) > 1:
+		q.violated("%s printed %s %d times", observer, b.Word, len(rows))
+	}
+	q.want(b.Word, rows[0].Line, "node="+q.run.ID(victim).String())
+	return rows[0], true
+}
+
+// missedAfter is what a row may take from the node's step to the rig, at the very most.
+const missedAfter = 5 * time.Second
+
+// RigClock asks the same without trusting the observer's measure: the silence begins with the last
+// bytes of the victim's session that the relay let through, and ends when the row's instant, on the
+// observer's clock, was on the rig's.
+func RigClock(b Boundary, observer, victim string) Check {
+	return Check{
+		Name: b.Word + "-rig-clock", Source: "ADR 1",
+		Claim: fmt.Sprintf("by the rig's clock, %s says %s %v after the last frame passed the relay: "+
+			"never early, at most %v late", observer, b.Word, b.After, lateMost),
+		ask: func(q *inquiry) { q.rigClock(b, observer, victim) },
+	}
+}
+
+func (q *inquiry) rigClock(b Boundary, observer, victim string) {
+	row, ok := q.crossing(b, observer, victim)
+	if !ok {
+		return
+	}
+	last, ok := q.run.lastFrame(victim, observer, row.Seen)
+	if !ok {
+		q.missing("no frame of %s to %s was seen", victim, observer)
+		return
+	}
+	q.cite(last.N)
+	clock, ok := q.run.clock(row.Node, row.Boot)
+	if !ok {
+		q.missing("the clock of %s cannot be mapped to the rig's", row.Node)
+		return
+	}
+	at, _ := row.Time()
+	from, to := clock.at(at)
+	to = min(to, row.Seen) // it was printed before it was read
+	q.margin(b.Word+" after", to.Sub(last.At), to.Sub(from), b.After, b.After+lateMost)
+}
+
+// lastFrame is the last record of new bytes of a mesh session that went from one node to another
+// before an instant. Bytes that TCP sent again are not new: they may be old ones whose
+// acknowledgement was lost.
+func (r *Run) lastFrame(from, to string, until journal.Time) (journal.Record, bool) {
+	var last journal.Record
+	next := make(map[uint16]uint32) // by session: the sequence number behind the newest byte
+	for _, record := range r.Records {
+		f := record.Frame
+		if record.Kind != journal.KindFrame || record.Node != from || f.To != to ||
+			f.Verdict != "forwarded" || record.At > until {
+			continue
+		}
+		end := f.Seq + uint32(f.Payload)
+		if known, seen := next[f.Port]; seen && int32(end-known) <= 0 {
+			continue
+		}
+		next[f.Port] = end
+		last = record
+	}
+	return last, last.N > 0
+}
+
+// Removed asks whether the authority, and nobody else, removed the victim at the given epoch.
+func Removed(epoch id.Epoch, authority, victim string) Check {
+	return Check{
+		Name: "removed", Source: "ADR 2",
+		Claim: fmt.Sprintf("%s removes %s once, at epoch %v, and is the only member left; "+
+			"nobody else removes anybody", authority, victim, epoch),
+		ask: func(q *inquiry) { q.removed(epoch, authority, victim) },
+	}
+}
+
+func (q *inquiry) removed(epoch id.Epoch, authority, victim string) {
+	for _, n := range q.run.Info.Nodes {
+		if n.Name != authority {
+			q.none(n.Name, "mesh-fail", "removed")
+			q.none(n.Name, "mesh-fail", "failed")
+		}
+	}
+	row, ok := q.only(authority, "epoch="+epoch.String(), "mesh-fail", "removed")
+	if !ok {
+		return
+	}
+	if all := q.run.rows(authority, "mesh-fail", "removed"); len(all) != 1 {
+		q.violated("%s printed %d removals", authority, len(all))
+	}
+	root := q.run.ID(authority).String()
+	q.want("the removal", row.Line, "node="+q.run.ID(victim).String(), "members=1", "snapshot="+root)
+	order := []string{"suspect", "failed", "removed"}
+	var earlier when.Instant
+	for _, word := range order {
+		rows := q.run.rows(authority, "mesh-fail", word)
+		if len(rows) == 0 {
+			q.missing("%s printed no %s", authority, word)
+			continue
+		}
+		q.cite(rows[0].N)
+		at, _ := rows[0].Time()
+		if at < earlier {
+			q.violated("%s printed %s before what leads to it", authority, word)
+		}
+		earlier = at
+	}
+	q.want1("GET /mesh", authority, row, "epoch="+epoch.String(),
+		"digest="+fieldOf(row.Line, "digest"), "mutable=1")
+	q.fact("epoch %v, digest %s, member %s", epoch, q.short(fieldOf(row.Line, "digest")), q.short(root))
+}
+
+// want1 checks the node row of the first GET /mesh after a row was printed.
+func (q *inquiry) want1(where, node string, printed Row, fields ...string) {
+	a, ok := q.pick(node, "GET", "/mesh", false, after(printed.Seen))
+	if !ok {
+		return
+	}
+	if status, ok := a.first("node"); ok {
+		q.want(where+" of "+node, status, fields...)
+		return
+	}
+	q.violated("%s of %s has no node row", where, node)
+}

@@ -1,0 +1,110 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/mesh/id"
+	"holdfast/rig/journal"
+)
+
+// Recomputed asks whether the survivor's table of homes is the new view's after the removal.
+func Recomputed(epoch id.Epoch, survivor, victim string) Check {
+	return Check{
+		Name: "homes-recomputed", Source: "ADR 3",
+		Claim: fmt.Sprintf("at epoch %v every home row of %s names %s and that epoch",
+			epoch, survivor, survivor),
+		ask: func(q *inquiry) { q.recomputed(epoch, survivor, victim) },
+	}
+}
+
+func (q *inquiry) recomputed(epoch id.Epoch, survivor, victim string) {
+	removal, ok := q.only(survivor, "epoch="+epoch.String(), "mesh-fail", "removed")
+	if !ok {
+		return
+	}
+	a, ok := q.pick(survivor, "GET", "/mesh/homes", false, after(removal.Seen))
+	if !ok {
+		return
+	}
+	rows := a.homes()
+	q.complete(survivor, rows)
+	for _, h := range rows {
+		q.want("the row of "+q.run.object(h.object), h.line,
+			"home="+q.run.ID(survivor).String(), "home_epoch="+epoch.String(), "lease=active")
+	}
+	moved, _ := q.cached(survivor, victim)
+	q.fact("%d rows, %d of them taken over from %s", len(rows), len(moved), victim)
+}
+
+// cached returns the objects that the survivor had at the victim in its last table before the kill.
+func (q *inquiry) cached(survivor, victim string) ([]homeRow, bool) {
+	kills := q.run.actions(victim, journal.ActionKill)
+	if len(kills) != 1 {
+		q.missing("%s was not killed", victim)
+		return nil, false
+	}
+	a, ok := q.pick(survivor, "GET", "/mesh/homes", true, before(kills[0].At))
+	if !ok {
+		return nil, false
+	}
+	var at []homeRow
+	for _, h := range a.homes() {
+		if h.node == q.run.ID(victim) {
+			at = append(at, h)
+		}
+	}
+	return at, true
+}
+
+// Fenced asks whether the survivor fenced every route into the removed node, each one once.
+func Fenced(epoch id.Epoch, survivor, victim string) Check {
+	return Check{
+		Name: "fences", Source: "ADR 3",
+		Claim: fmt.Sprintf("%s prints exactly one fence for each cached route to %s and at least one, "+
+			"with %s as the stale home and %s as the new one", survivor, victim, victim, survivor),
+		ask: func(q *inquiry) { q.fences(epoch, survivor, victim) },
+	}
+}
+
+func (q *inquiry) fences(epoch id.Epoch, survivor, victim string) {
+	cached, ok := q.cached(survivor, victim)
+	if !ok {
+		return
+	}
+	if len(cached) == 0 {
+		q.missing("%s had no route to %s that could be fenced", survivor, victim)
+		return
+	}
+	printed := make(map[id.Object]int)
+	for _, row := range q.run.rows(survivor, "mesh-route", "fence") {
+		if fieldOf(row.Line, "reason") != "left-view" {
+			continue
+		}
+		q.cite(row.N)
+		o, _ := row.GetObject("object")
+		printed[o]++
+		q.want("the fence of "+q.run.object(o), row.Line, "stale_home="+q.run.ID(victim).String(),
+			"home="+q.run.ID(survivor).String(), "home_epoch="+epoch.String())
+	}
+	var names []string
+	for _, h := range cached {
+		name := q.run.object(h.object)
+		names = append(names, name)
+		if n := printed[h.object]; n != 1 {
+			q.violated("%s was cached at %s and fenced %d times", name, victim, n)
+		}
+		delete(printed, h.object)
+	}
+	for _, o := range q.run.Info.Objects {
+		object, _ := id.ParseObject(o.ID)
+		if printed[object] > 0 {
+			q.violated("%s was not cached at %s and yet fenced", o.Name, victim)
+		}
+		delete(printed, object)
+	}
+	if len(printed) > 0 {
+		q.violated("%d fences for objects that this run does not have", len(printed))
+	}
+	q.fact("%s", strings.Join(names, ", "))
+}

@@ -1,0 +1,137 @@
+package judge
+
+import (
+	"holdfast/mesh/id"
+	"holdfast/rig/journal"
+)
+
+// Health returns the checks that every run has, whatever its fault.
+func Health() []Check {
+	return []Check{
+		{Name: "no-panic", Source: "spec 8",
+			Claim: "no kernel panics",
+			ask:   func(q *inquiry) { q.hazards(panicked, q.violated) }},
+		{Name: "evidence-parses", Source: "ADR 7",
+			Claim: "every console line that claims to be evidence is evidence",
+			ask:   func(q *inquiry) { q.hazards(unparsable, q.violated) }},
+		{Name: "one-view-an-epoch", Source: "spec 4",
+			Claim: "an epoch has one digest and one snapshot, wherever it is printed",
+			ask:   (*inquiry).oneViewAnEpoch},
+		{Name: "no-reset", Source: "spec 8",
+			Claim: "no machine ends or starts again but by the rig",
+			ask: func(q *inquiry) {
+				q.hazards(restarted, q.missing)
+				q.hazards(died, q.missing)
+			}},
+		{Name: "no-pause", Source: "spec 8",
+			Claim: "no node was kept from running",
+			ask:   func(q *inquiry) { q.hazards(paused, q.missing) }},
+		{Name: "console-complete", Source: "spec 8",
+			Claim: "no console line was lost and every machine was watched to its end",
+			ask:   (*inquiry).consoleComplete},
+		{Name: "clocks-even", Source: "spec 6",
+			Claim: "each guest's clock runs as the rig's does",
+			ask:   (*inquiry).clocksEven},
+	}
+}
+
+// hazards reports every record of a kind of hazard. What it holds rests on the consoles' whole
+// length, so that it cites each node's first and last line.
+func (q *inquiry) hazards(kind hazard, report func(string, ...any)) {
+	first, last := make(map[string]int), make(map[string]int)
+	for _, r := range q.run.Records {
+		if q.run.hazards[r.N] == kind {
+			q.cite(r.N)
+			report("%s", describe(r))
+		}
+		if r.Kind == journal.KindConsole {
+			if first[r.Node] == 0 {
+				first[r.Node] = r.N
+			}
+			last[r.Node] = r.N
+		}
+	}
+	for _, n := range q.run.Info.Nodes {
+		if first[n.Name] > 0 {
+			q.cite(first[n.Name], last[n.Name])
+		}
+	}
+}
+
+func describe(r journal.Record) string {
+	switch r.Kind {
+	case journal.KindConsole:
+		return r.Node + " printed: " + r.Line
+	case journal.KindEvent:
+		return r.Node + ": unexpected " + r.Event.Name + " " + r.Event.Data
+	case journal.KindExit:
+		return r.Node + ": QEMU ended: " + r.Exit.Text
+	}
+	return r.Node
+}
+
+func (q *inquiry) oneViewAnEpoch() {
+	type content struct{ digest, snapshot, where string }
+	seen := make(map[id.Epoch]content)
+	for _, row := range q.run.Rows {
+		epoch, ok := row.GetEpoch("epoch")
+		digest, ok1 := row.Get("digest")
+		snapshot, ok2 := row.Get("snapshot")
+		if !ok || !ok1 || !ok2 {
+			continue
+		}
+		q.cite(row.N)
+		now := content{digest, snapshot, row.Node}
+		first, known := seen[epoch]
+		if !known {
+			seen[epoch] = now
+			continue
+		}
+		if first.digest != now.digest || first.snapshot != now.snapshot {
+			q.violated("epoch %v is %s of %s at %s and %s of %s at %s", epoch,
+				q.short(first.digest), q.short(first.snapshot), first.where,
+				q.short(now.digest), q.short(now.snapshot), now.where)
+		}
+	}
+	for _, row := range q.run.rows("", "mesh-fail", "fork") {
+		q.cite(row.N)
+		q.violated("%s printed: %s", row.Node, row.Line.String())
+	}
+	q.cite(1) // a run without a second view has nothing that could differ
+	q.fact("%d epochs with a view", len(seen))
+}
+
+func (q *inquiry) consoleComplete() {
+	q.hazards(incomplete, q.missing)
+	ended := make(map[boot]bool)
+	for _, r := range q.run.Records {
+		if r.Kind == journal.KindExit {
+			ended[boot{r.Node, r.Boot}] = true
+			q.cite(r.N)
+		}
+	}
+	for _, r := range q.run.Records {
+		if r.Kind == journal.KindBoot && !ended[boot{r.Node, r.Boot}] {
+			q.missing("boot %d of %s was not watched to its end", r.Boot, r.Node)
+		}
+	}
+}
+
+func (q *inquiry) clocksEven() {
+	for _, r := range q.run.Records {
+		if r.Kind != journal.KindBoot {
+			continue
+		}
+		q.cite(r.N)
+		c, ok := q.run.clock(r.Node, r.Boot)
+		switch {
+		case !c.bounded:
+			q.missing("no reading of the clock of %s, boot %d", r.Node, r.Boot)
+		case !ok:
+			q.missing("the clock of %s, boot %d, jumped against the rig's by at least %s",
+				r.Node, r.Boot, seconds(c.low-c.high))
+		default:
+			q.fact("%s to %s", r.Node, seconds(c.unsharp()))
+		}
+	}
+}

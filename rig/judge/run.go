@@ -1,0 +1,157 @@
+// Package judge computes the verdict on a run from its journal, and from nothing else: a stored
+// journal gives the same verdict again. It owns the checks, what they may conclude, and the mapping
+// of guest time to the rig's. It must never touch a machine, a file or a clock.
+//
+// A check asks one question and answers held, violated or inconclusive. Inconclusive is the zero
+// value and what remains when nothing was there to judge: unknown is not pass. A held or violated
+// check cites the records that show it, and where a bound is involved says how much of it was left.
+//
+// The questions come from ADR-0008 and from the system's specification, sections 4 to 8; each check
+// names its section.
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/rig/journal"
+)
+
+// Run is a journal prepared for judging.
+type Run struct {
+	Info    journal.Run
+	Records []journal.Record
+	Rows    []Row          // the evidence on all consoles, in the journal's order
+	End     journal.End    // Outcome is empty when the journal has no end
+	EndAt   journal.Time   // when the journal ends: nothing is known of later
+	Nodes   []id.Node      // the ids of Info.Nodes
+	hazards map[int]hazard // by record number, see Watch
+}
+
+// Row is one line of evidence on a node's console.
+type Row struct {
+	evidence.Line
+	N    int // of its record
+	Node string
+	Boot int
+	Seen journal.Time // when the rig had read the whole line
+}
+
+// New prepares a journal. Its error says that the records are no journal of a run.
+func New(records []journal.Record) (*Run, error) {
+	if len(records) == 0 || records[0].Run == nil {
+		return nil, errors.New("judge: no journal of a run")
+	}
+	r := &Run{Info: *records[0].Run, Records: records, hazards: make(map[int]hazard)}
+	for _, n := range r.Info.Nodes {
+		node, err := id.ParseNode(n.ID)
+		if err != nil {
+			return nil, fmt.Errorf("judge: id of node %s: %w", n.Name, err)
+		}
+		r.Nodes = append(r.Nodes, node)
+	}
+	for _, o := range r.Info.Objects {
+		if _, err := id.ParseObject(o.ID); err != nil {
+			return nil, fmt.Errorf("judge: id of object %s: %w", o.Name, err)
+		}
+	}
+	var watch Watch
+	for _, record := range records {
+		if h := watch.see(record); h != harmless {
+			r.hazards[record.N] = h
+		}
+		r.EndAt = max(r.EndAt, record.At)
+		switch record.Kind {
+		case journal.KindConsole:
+			if line, err := evidence.Parse(record.Line); err == nil {
+				r.Rows = append(r.Rows, Row{line, record.N, record.Node, record.Boot, record.At})
+			}
+		case journal.KindEnd:
+			r.End = *record.End
+		}
+	}
+	return r, nil
+}
+
+// ID is the id of the node with the given name.
+func (r *Run) ID(name string) id.Node {
+	for i, n := range r.Info.Nodes {
+		if n.Name == name {
+			return r.Nodes[i]
+		}
+	}
+	panic("judge: no node " + name + " in this run")
+}
+
+// has says whether the run has a node of this name.
+func (r *Run) has(name string) bool {
+	return slices.ContainsFunc(r.Info.Nodes, func(n journal.Node) bool { return n.Name == name })
+}
+
+// Name is the node's name, or its id when no node of the run has it.
+func (r *Run) Name(node id.Node) string {
+	if i := slices.Index(r.Nodes, node); i >= 0 {
+		return r.Info.Nodes[i].Name
+	}
+	return node.String()
+}
+
+// object is the name of an object of the run, or its id.
+func (r *Run) object(o id.Object) string {
+	for _, known := range r.Info.Objects {
+		if known.ID == o.String() {
+			return known.Name
+		}
+	}
+	return o.String()
+}
+
+// sorted is the snapshot that a view of these nodes has in evidence.
+func sorted(nodes []id.Node) string {
+	nodes = slices.SortedFunc(slices.Values(nodes), id.Node.Compare)
+	text := ""
+	for i, n := range nodes {
+		if i > 0 {
+			text += ","
+		}
+		text += n.String()
+	}
+	return text
+}
+
+// select returns the rows of a node that start so, in order. An empty node means all nodes.
+func (r *Run) rows(node, prefix string, words ...string) []Row {
+	var found []Row
+	for _, row := range r.Rows {
+		if (node == "" || row.Node == node) && row.Is(prefix, words...) {
+			found = append(found, row)
+		}
+	}
+	return found
+}
+
+// actions returns the records of an action on a node, in order.
+func (r *Run) actions(node, name string) []journal.Record {
+	var found []journal.Record
+	for _, record := range r.Records {
+		if record.Kind == journal.KindAction && record.Node == node && record.Action.Name == name {
+			found = append(found, record)
+		}
+	}
+	return found
+}
+
+// requests returns the requests to a node, in order.
+func (r *Run) requests(node, method, path string) []journal.Record {
+	var found []journal.Record
+	for _, record := range r.Records {
+		if record.Kind == journal.KindHTTP && record.Node == node &&
+			record.HTTP.Method == method && record.HTTP.Path == path {
+			found = append(found, record)
+		}
+	}
+	return found
+}

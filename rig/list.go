@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"holdfast/rig/scenario"
+)
+
+// listCommand lists the faults.
+type listCommand struct {
+	Plan bool `help:"Also print each fault's steps, with their limits, and its checks."`
+}
+
+// Run prints the list.
+func (c *listCommand) Run() error {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, f := range scenario.All() {
+		fmt.Fprintf(table, "%s\t%s\n", f.Name, f.About)
+		if c.Plan {
+			if err := table.Flush(); err != nil {
+				return err
+			}
+			plan(f)
+		}
+	}
+	return table.Flush()
+}
+
+// plan prints what a fault does and asks.
+func plan(f *scenario.Fault) {
+	fmt.Println("\n  steps, at most")
+	for _, s := range f.Steps {
+		fmt.Printf("    %5.4g s  %s\n", s.Limit().Seconds(), s)
+	}
+	fmt.Println("\n  checks")
+	for _, check := range f.AllChecks() {
+		fmt.Printf("    %-20s %-8s %s\n", check.Name, check.Source, check.Claim)
+	}
+	fmt.Println()
+}

@@ -1,0 +1,137 @@
+// Package progress tells a person what a run is waiting for and how long that may take. It owns the
+// form of what stands on standard error while runs go on: one line that is rewritten on a terminal,
+// plain lines elsewhere. It must never decide anything.
+//
+// States of a Reporter: idle, or waiting for one thing (Wait returned, its function not yet called).
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// redrawEvery is how often the line on a terminal changes.
+	redrawEvery = 100 * time.Millisecond
+	// repeatEvery is how often plain output says that it is still waiting.
+	repeatEvery = 10 * time.Second
+	// clearLine goes to the line's start and clears it (ECMA-48, EL).
+	clearLine = "\r\x1b[K"
+)
+
+// Reporter reports on one run. Its methods may be called from any goroutine.
+type Reporter struct {
+	name     string // of the run, before each line
+	terminal bool
+	width    int // columns of the terminal
+
+	mu      sync.Mutex
+	w       io.Writer
+	drawn   bool // the line on the terminal has something of ours
+	waiting int  // number of the present wait; 0 when idle
+	waits   int
+}
+
+// New makes a reporter. On a terminal, whose width is given in columns, it rewrites one line; width
+// 0 means that w is no terminal.
+func New(w io.Writer, name string, width int) *Reporter {
+	return &Reporter{name: name, terminal: width > 0, width: width, w: w}
+}
+
+// Say writes a line of its own.
+func (r *Reporter) Say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clear()
+	fmt.Fprintf(r.w, "%s: %s\n", r.name, fmt.Sprintf(format, args...))
+}
+
+// Wait says what is waited for and how long it may take, until the returned function is called with
+// what came of it: nil is success.
+func (r *Reporter) Wait(what string, limit time.Duration) (through func(error)) {
+	start := time.Now()
+	r.mu.Lock()
+	r.waits++
+	mine := r.waits
+	r.waiting = mine
+	r.draw(what, 0, limit)
+	r.mu.Unlock()
+
+	done := make(chan struct{})
+	go r.tick(mine, what, start, limit, done)
+	return func(err error) {
+		close(done)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.waiting = 0
+		r.clear()
+		took := time.Since(start).Round(100 * time.Millisecond).Seconds()
+		if err != nil {
+			fmt.Fprintf(r.w, "%s: %v, after %.1f s\n", r.name, err, took)
+			return
+		}
+		if !r.terminal {
+			fmt.Fprintf(r.w, "%s: %s: after %.1f s\n", r.name, what, took)
+		}
+	}
+}
+
+// tick draws until done.
+func (r *Reporter) tick(mine int, what string, start time.Time, limit time.Duration, done chan struct{}) {
+	every := repeatEvery
+	if r.terminal {
+		every = redrawEvery
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+		}
+		r.mu.Lock()
+		if r.waiting == mine {
+			r.draw(what, time.Since(start), limit)
+		}
+		r.mu.Unlock()
+	}
+}
+
+// draw shows the wait. The lock is held.
+func (r *Reporter) draw(what string, elapsed, limit time.Duration) {
+	text := fmt.Sprintf("%s: waiting for %s: %.1f of %.4g s",
+		r.name, what, elapsed.Seconds(), limit.Seconds())
+	if !r.terminal {
+		fmt.Fprintln(r.w, text)
+		return
+	}
+	r.clear()
+	io.WriteString(r.w, cut(text, r.width-1)) // the last column would wrap on some terminals
+	r.drawn = true
+}
+
+// clear takes the rewritten line away. The lock is held.
+func (r *Reporter) clear() {
+	if r.drawn {
+		io.WriteString(r.w, clearLine)
+		r.drawn = false
+	}
+}
+
+// cut shortens a text to so many columns, in its middle: both the beginning and the numbers at the
+// end are worth having.
+func cut(text string, columns int) string {
+	const gap = ".."
+	if utf8.RuneCountInString(text) <= columns || columns <= len(gap) {
+		return text
+	}
+	runes := []rune(text)
+	tail := min(columns/2, columns-len(gap))
+	head := columns - len(gap) - tail
+	return strings.Join([]string{string(runes[:head]), string(runes[len(runes)-tail:])}, gap)
+}

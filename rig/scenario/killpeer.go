@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"holdfast/mesh/capability"
+	"holdfast/rig/judge"
+)
+
+// killPeer ends the member like a power cut, watches the root take its homes over, and starts it
+// again.
+func killPeer() *Fault {
+	return &Fault{
+		Name:  "kill-peer",
+		About: "the member is killed without a word; later it boots again and rejoins",
+		Proof: "the root noticed the death at 6 and 12 s, took the homes over behind a fence, " +
+			"and the member came back at epoch 4",
+		Nodes:  2,
+		Steps:  append(append(joinSteps(), removeSteps()...), rejoinSteps()...),
+		Checks: append(append(joinChecks(), removeChecks()...), rejoinChecks()...),
+	}
+}
+
+// removeSteps kill the member and go on until the root has removed it and serves its objects.
+func removeSteps() []Step {
+	return []Step{
+		survey{root}, // with the routes that will have to be fenced
+		kill{member},
+		row{root, "mesh-fail: suspect", nil, judge.Suspect.After + rowSlack},
+		row{root, "mesh-fail: failed", nil, judge.Failed.After - judge.Suspect.After + rowSlack},
+		row{root, "mesh-fail: removed", []string{"epoch=3"}, rowSlack},
+		state{root, removeEpoch},
+		survey{root},
+		lab{6, root, removeEpoch, capability.RightStat, fencedAt(root, removeEpoch)},
+		survey{root},
+		lab{number: 7, at: root},
+		survey{root},
+		lab{8, root, removeEpoch, capability.RightCommit, fencedAt(root, removeEpoch)},
+		survey{root},
+	}
+}
+
+func removeChecks() []judge.Check {
+	return []judge.Check{
+		judge.OwnClock(judge.Suspect, root, member),
+		judge.RigClock(judge.Suspect, root, member),
+		judge.OwnClock(judge.Failed, root, member),
+		judge.RigClock(judge.Failed, root, member),
+		judge.Removed(removeEpoch, root, member),
+		judge.Recomputed(removeEpoch, root, member),
+		judge.Fenced(removeEpoch, root, member),
+		judge.LocalStep(step6, removeEpoch,
+			"the root reads a taken-over object in one attempt, without a send or a timeout"),
+		judge.StaleStep(step7, "a frame of the old epoch is refused as stale-epoch and commits nothing"),
+		judge.SameObject(step8, step6, "the root commits to the same object at epoch 3"),
+	}
+}
+
+// rejoinSteps start the member again and let it work.
+func rejoinSteps() []Step {
+	return []Step{
+		boot{member},
+		row{root, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
+		row{member, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
+		state{root, rejoinEpoch},
+		state{member, rejoinEpoch},
+		lab{10, root, rejoinEpoch, capability.RightCommit, homedAt(member)},
+		survey{root},
+		survey{member},
+	}
+}
+
+func rejoinChecks() []judge.Check {
+	return []judge.Check{
+		judge.Joined("rejoin", rejoinEpoch, root, member),
+		judge.NewBoot(member),
+		step10.Check("the root commits to an object at the returned member"),
+	}
+}

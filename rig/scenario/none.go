@@ -1,0 +1,76 @@
+package scenario
+
+import (
+	"holdfast/mesh/capability"
+	"holdfast/rig/judge"
+)
+
+// The nodes of a pair.
+const (
+	root   = "n0" // the authority
+	member = "n1"
+)
+
+// The epochs of a pair's life (ADR-0008, section 2).
+const (
+	joinEpoch   = 2
+	removeEpoch = 3
+	rejoinEpoch = 4
+)
+
+// The lab steps of a pair and what their results must show. Step 7's frame is refused before
+// anything is looked up, so that its row names nothing else.
+var (
+	step1 = judge.LabStep{Number: 1, At: member, HomeAt: root, Fields: []string{
+		"op=stat", "status=ok", "home=" + root, "epoch=2", "attempts=1", "moved=0", "timeouts=0"}}
+	step5 = judge.LabStep{Number: 5, At: root, HomeAt: member, Fields: []string{
+		"op=commit", "status=ok", "home=" + member, "epoch=2", "moved=0", "timeouts=0"}}
+	step6 = judge.LabStep{Number: 6, At: root, HomeAt: member, Fields: []string{
+		"op=stat", "status=ok", "home=" + root, "epoch=3", "home_epoch=3",
+		"attempts=1", "moved=0", "sends=0", "timeouts=0"}}
+	step7 = judge.LabStep{Number: 7, At: root, Fields: []string{"status=stale-epoch"}}
+	step8 = judge.LabStep{Number: 8, At: root, HomeAt: member, Fields: []string{
+		"op=commit", "status=ok", "home=" + root, "epoch=3", "home_epoch=3",
+		"attempts=1", "moved=0", "sends=0", "timeouts=0"}}
+	step10 = judge.LabStep{Number: 10, At: root, HomeAt: member, Fields: []string{
+		"op=commit", "status=ok", "home=" + member, "epoch=4", "moved=0", "timeouts=0"}}
+)
+
+// joinSteps bring a pair up to where every fault of a pair begins.
+func joinSteps() []Step {
+	return []Step{
+		boot{root},
+		boot{member},
+		row{root, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
+		row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
+		state{root, joinEpoch},
+		state{member, joinEpoch},
+		survey{root},
+		survey{member},
+		lab{1, member, joinEpoch, capability.RightStat, homedAt(root)},
+		lab{5, root, joinEpoch, capability.RightCommit, homedAt(member)},
+	}
+}
+
+// joinChecks judge what joinSteps did.
+func joinChecks() []judge.Check {
+	return []judge.Check{
+		judge.Joined("join", joinEpoch, root, member),
+		judge.Rendezvous(root, member),
+		step1.Check("the member reads an object at the root in one attempt"),
+		step5.Check("the root commits to an object at the member"),
+	}
+}
+
+// none does nothing to a pair but let it join and work.
+func none() *Fault {
+	return &Fault{
+		Name:  "none",
+		About: "two nodes join and route to each other; nothing is broken",
+		Proof: "two kernels formed one mesh at epoch 2 and each served the other",
+		Nodes: 2,
+		Steps: append(joinSteps(), survey{root}, survey{member}),
+		Checks: append(joinChecks(),
+			judge.Quiet()),
+	}
+}

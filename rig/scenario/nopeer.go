@@ -1,0 +1,31 @@
+package scenario
+
+import (
+	"time"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
+	"holdfast/rig/judge"
+)
+
+// noPeer leaves the root alone for longer than the failure window.
+func noPeer() *Fault {
+	const (
+		firstEpoch id.Epoch = 1
+		longer              = timing.FailMS*time.Millisecond + 3*time.Second
+	)
+	return &Fault{
+		Name:  "no-peer",
+		About: "the root listens and no second machine exists",
+		Proof: "the root stayed at epoch 1, removed nobody and served on",
+		Nodes: 2, // the member that is allowed, and never boots
+		Steps: []Step{
+			boot{root},
+			state{root, firstEpoch},
+			survey{root},
+			uptime{root, longer},
+			survey{root},
+		},
+		Checks: append(judge.Alone(root), judge.Quiet()),
+	}
+}

@@ -1,0 +1,133 @@
+// Package scenario holds the faults: for each one the steps that bring it about, in order, and the
+// checks that its journal is judged by. A fault is a value; to add one, write its file and put it
+// into the table of All.
+//
+// The package owns what is done and asked. It must never decide how: steps act through
+// world.World, checks are package judge's, and a step never judges. The faults are those of spec
+// section 8, the lab steps those of section 7.
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/rig/journal"
+	"holdfast/rig/judge"
+	"holdfast/rig/world"
+)
+
+// Fault is one thing that can be done to a mesh, and what has to be true of it.
+type Fault struct {
+	Name  string
+	About string // one line: what the rig does
+	Proof string // one sentence: what has been shown when every check held
+	Nodes int    // of the cast
+	Steps []Step
+	// Checks are asked after judge.Health, which every fault has.
+	Checks []judge.Check
+}
+
+// Step is one thing that the rig does or waits for.
+type Step interface {
+	// String says it for people, so that "waiting for" can stand before it.
+	String() string
+	// Limit is how long it may take. It bounds the rig's patience, not the system's behaviour.
+	Limit() time.Duration
+	// Do does it. ctx ends with the limit and with the run.
+	Do(ctx context.Context, w *world.World) error
+}
+
+// All returns every fault, in the order in which they are listed and run.
+func All() []*Fault { return []*Fault{none(), killPeer(), noPeer()} }
+
+// Find returns the fault of this name.
+func Find(name string) (*Fault, bool) {
+	for _, f := range All() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return nil, false
+}
+
+// AllChecks is the fault's own checks behind those of every run.
+func (f *Fault) AllChecks() []judge.Check { return append(judge.Health(), f.Checks...) }
+
+// Patience is the longest time that the steps may take together.
+func (f *Fault) Patience() time.Duration {
+	var sum time.Duration
+	for _, s := range f.Steps {
+		sum += s.Limit()
+	}
+	return sum
+}
+
+// Overdue is a step that was not through within its limit.
+type Overdue struct {
+	Step  string
+	Limit time.Duration
+}
+
+func (o *Overdue) Error() string { return fmt.Sprintf("%s: not within %v", o.Step, o.Limit) }
+
+// Watcher is told of each step: it returns what is to be called with the result, nil for success.
+type Watcher func(step string, limit time.Duration) (through func(error))
+
+// Run does the steps in order, up to the first that fails, and says how it ended. It journals every
+// step. interrupted is the cause that the world's context has when the user ended the run.
+func (f *Fault) Run(w *world.World, watcher Watcher, interrupted error) journal.End {
+	for _, step := range f.Steps {
+		through := watcher(step.String(), step.Limit())
+		err := do(w, step)
+		through(err)
+		if err != nil {
+			return ending(err, interrupted)
+		}
+	}
+	return journal.End{Outcome: journal.Complete}
+}
+
+func do(w *world.World, step Step) error {
+	record := func(result string) {
+		w.Journal.Add(time.Now(), journal.Record{Kind: journal.KindStep, Step: &journal.Step{
+			Name: step.String(), LimitMS: step.Limit().Milliseconds(), Result: result,
+		}})
+	}
+	record("")
+	ctx, cancel := context.WithTimeoutCause(w.Context(), step.Limit(),
+		&Overdue{step.String(), step.Limit()})
+	defer cancel()
+	err := context.Cause(ctx) // the world may have ended between two steps
+	if err == nil {
+		err = step.Do(ctx, w)
+	}
+	if err != nil {
+		record(err.Error())
+		return err
+	}
+	record("ok")
+	return nil
+}
+
+// ending classifies why a run did not come to its end.
+func ending(err, interrupted error) journal.End {
+	end := journal.End{Outcome: journal.Trouble, Reason: err.Error()}
+	var (
+		stopped *world.Stopped
+		overdue *Overdue
+		refusal *world.Refusal
+	)
+	switch {
+	case errors.Is(err, interrupted):
+		end.Outcome = journal.Interrupted
+	case errors.As(err, &stopped):
+		end.Outcome = journal.Stopped
+	case errors.As(err, &overdue):
+		end.Outcome = journal.Deadline
+	case errors.As(err, &refusal):
+		end.Outcome = journal.Refused
+	}
+	return end
+}

@@ -1,0 +1,148 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"holdfast/mesh/evidence"
+	"holdfast/netstack"
+	"holdfast/rig/journal"
+)
+
+const (
+	// requestTimeout bounds a request with its dial. A node answers in some ten milliseconds; a
+	// lab step may wait for a remote home.
+	requestTimeout = 5 * time.Second
+	// bodyMax is more than the longest answer, 64 rows of GET /mesh/homes.
+	bodyMax = 64 << 10
+	// pollEvery is the time between two requests while a node's state is awaited.
+	pollEvery = 100 * time.Millisecond
+)
+
+// newClient makes an HTTP client on the rig's own station. A connection serves one request, so that
+// none outlives a node's boot.
+func newClient(s *netstack.Stack) *http.Client {
+	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return s.Dial(ctx, to)
+	}
+	return &http.Client{
+		Timeout:   requestTimeout,
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial},
+	}
+}
+
+// Answer is a node's answer to a request.
+type Answer struct {
+	Status int
+	Body   string
+	Lines  []evidence.Line // of the body, as far as they are evidence or status rows
+}
+
+// Refusal is an answer, or a silence, that a run cannot go on with.
+type Refusal struct{ Reason string }
+
+func (r *Refusal) Error() string { return r.Reason }
+
+// Get asks a node for a page. Every request is journalled, whatever comes of it.
+func (w *World) Get(ctx context.Context, node, path string) (Answer, error) {
+	return w.request(ctx, node, http.MethodGet, path, nil)
+}
+
+// Post sends a node a form.
+func (w *World) Post(ctx context.Context, node, path string, form url.Values) (Answer, error) {
+	return w.request(ctx, node, http.MethodPost, path, form)
+}
+
+// request returns a *Refusal for every answer but a whole one with status 200.
+func (w *World) request(ctx context.Context, node, method, path string, form url.Values) (Answer, error) {
+	m := w.machine(node)
+	h := &journal.HTTP{Method: method, Path: path, Sent: w.Journal.Now()}
+	answer, err := w.exchange(ctx, m, h, form)
+	if err != nil {
+		h.Error = err.Error()
+	}
+	h.Status, h.Body = answer.Status, answer.Body
+	w.Journal.Add(time.Now(), journal.Record{
+		Kind: journal.KindHTTP, Node: node, Boot: max(1, m.boots), HTTP: h,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return answer, context.Cause(ctx)
+	case err != nil:
+		return answer, &Refusal{fmt.Sprintf("%s did not answer %s %s: %v", node, method, path, err)}
+	case answer.Status != http.StatusOK:
+		return answer, &Refusal{fmt.Sprintf("%s answered %s %s with %d %s",
+			node, method, path, answer.Status, strings.TrimSpace(answer.Body))}
+	}
+	return answer, nil
+}
+
+func (w *World) exchange(ctx context.Context, m *machine, h *journal.HTTP, form url.Values) (Answer, error) {
+	address := "http://" + m.node.Address.Addr().String() + h.Path
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	request, err := http.NewRequestWithContext(ctx, h.Method, address, body)
+	if err != nil {
+		return Answer{}, err
+	}
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := w.client.Do(request)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // without the method and URL, which stand beside it
+		}
+		return Answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, bodyMax+1))
+	if err == nil && len(text) > bodyMax {
+		text, err = text[:bodyMax], errors.New("longer than 64 KiB")
+	}
+	answer := Answer{Status: response.StatusCode, Body: string(text)}
+	for line := range strings.Lines(answer.Body) {
+		line = strings.TrimSuffix(line, "\n")
+		l, parseErr := evidence.Parse(line)
+		if parseErr != nil {
+			l, parseErr = evidence.ParseStatus(line)
+		}
+		if parseErr == nil {
+			answer.Lines = append(answer.Lines, l)
+		}
+	}
+	return answer, err
+}
+
+// Poll asks a node for a page until an answer satisfies want or ctx ends. A node that is silent or
+// refuses is asked again.
+func (w *World) Poll(ctx context.Context, node, path string, want func(Answer) bool) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		answer, err := w.Get(ctx, node, path)
+		if err == nil && want(answer) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"holdfast/qemu"
+	"holdfast/qemu/relay"
+	"holdfast/rig/journal"
+	"holdfast/rig/provision"
+)
+
+// machine is one node's place: it outlives the QEMUs that run there.
+type machine struct {
+	index   int // in the cast
+	node    *provision.Node
+	port    *relay.Port
+	eeprom  string   // file
+	console *os.File // raw, all boots
+
+	boots   int
+	process *qemu.Process // nil before the first boot and after an end
+
+	// ending is held while the rig ends the process, so that the journal has the action before the
+	// exit that it caused.
+	ending sync.Mutex
+}
+
+// prepare makes a node's EEPROM file, its port and its console file.
+func (w *World) prepare(i int) error {
+	node := &w.Cast.Nodes[i]
+	m := &machine{index: i, node: node, eeprom: filepath.Join(w.temp, node.Name+".ee")}
+	environment, err := w.Cast.Environment(i)
+	if err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	content, err := w.Cast.EEPROM(i, environment)
+	if err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	if err := os.WriteFile(m.eeprom, content, 0o600); err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	m.port, err = w.relay.Unix(node.Name,
+		filepath.Join(w.temp, node.Name+".sw"), filepath.Join(w.temp, node.Name+".vm"))
+	if err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	if m.console, err = w.create(consoleFile(node.Name)); err != nil {
+		return err
+	}
+	w.machines = append(w.machines, m)
+	return nil
+}
+
+// machine returns the machine of a node; a fault that names another is a bug.
+func (w *World) machine(node string) *machine {
+	for _, m := range w.machines {
+		if m.node.Name == node {
+			return m
+		}
+	}
+	panic("world: no node " + node)
+}
+
+// Boot starts a node's machine, which must not be running, and returns when its guest runs.
+func (w *World) Boot(ctx context.Context, node string) error {
+	m := w.machine(node)
+	if m.process != nil {
+		panic("world: " + node + " is running")
+	}
+	m.boots++
+	count := m.boots
+	if err := heading(m.console, node, count); err != nil {
+		return fmt.Errorf("rig: console of %s: %w", node, err)
+	}
+	w.since = w.Journal.Len()
+	w.Journal.Add(time.Now(), journal.Record{Kind: journal.KindBoot, Node: node, Boot: count})
+	station, switched := m.port.Sockets()
+	mac := m.node.MAC()
+	p, err := qemu.Start(w.ctx, qemu.Machine{
+		Name:  node,
+		Image: w.Image,
+		RAM:   w.RAM,
+		Dir:   w.temp,
+		NVRAM: m.eeprom,
+		MAC:   mac[:],
+		Net:   qemu.Ethernet{Local: station, Remote: switched},
+		Limit: w.Patient,
+		Raw:   m.console,
+		OnLine: func(at time.Time, line string) {
+			w.Journal.Add(at, journal.Record{
+				Kind: journal.KindConsole, Node: node, Boot: count, Line: line,
+			})
+		},
+		OnEvent: func(at time.Time, name string, data json.RawMessage) {
+			w.Journal.Add(at, journal.Record{
+				Kind: journal.KindEvent, Node: node, Boot: count,
+				Event: &journal.Event{Name: name, Data: string(data)},
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	m.process = p
+	w.watchers.Go(func() { w.awaitExit(m, p, count) })
+	return nil
+}
+
+// awaitExit journals the end of a machine's QEMU.
+func (w *World) awaitExit(m *machine, p *qemu.Process, count int) {
+	exit := p.Wait()
+	m.ending.Lock()
+	defer m.ending.Unlock()
+	w.Journal.Add(time.Now(), journal.Record{
+		Kind: journal.KindExit, Node: m.node.Name, Boot: count,
+		Exit: &journal.Exit{Text: exit.String(), Lost: exit.Lost},
+	})
+	if exit.RawErr != nil {
+		w.trouble(fmt.Errorf("console file of %s: %w", m.node.Name, exit.RawErr))
+	}
+}
+
+// Kill ends a node's machine like a power cut: SIGKILL, nothing is said to anybody.
+func (w *World) Kill(node string) error {
+	m := w.machine(node)
+	err := w.end(m, journal.ActionKill, func() error {
+		if err := m.process.Signal(syscall.SIGKILL); err != nil {
+			return fmt.Errorf("rig: kill %s: %w", node, err)
+		}
+		m.process.Wait()
+		return nil
+	})
+	w.since = w.Journal.Len()
+	return err
+}
+
+// quitTimeout bounds QEMU's end when it is asked to, and covers the kill that follows.
+const quitTimeout = 10 * time.Second
+
+// quit ends a machine at the end of a run, if it is running.
+func (w *World) quit(m *machine) {
+	if m.process == nil {
+		return
+	}
+	w.end(m, journal.ActionQuit, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), quitTimeout)
+		defer cancel()
+		m.process.Quit(ctx)
+		return nil
+	})
+}
+
+// end ends a machine's process by do and journals that it was the rig's doing, unless the process
+// had ended before.
+func (w *World) end(m *machine, action string, do func() error) error {
+	if m.process == nil {
+		return fmt.Errorf("rig: %s %s: it is not running", action, m.node.Name)
+	}
+	m.ending.Lock()
+	defer m.ending.Unlock()
+	defer func() { m.process = nil }()
+	select {
+	case <-m.process.Done():
+		return fmt.Errorf("rig: %s %s: it had ended before", action, m.node.Name)
+	default:
+	}
+	at := time.Now()
+	if err := do(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	w.Journal.Add(at, journal.Record{
+		Kind: journal.KindAction, Node: m.node.Name, Boot: m.boots,
+		Action: &journal.Action{Name: action, Done: w.Journal.Now()},
+	})
+	return nil
+}

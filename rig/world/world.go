@@ -1,0 +1,234 @@
+// Package world is what a run happens in: the machines, the Ethernet between them, the rig's own
+// station on it, and the journal that hears of everything. Its methods are what a fault can do.
+//
+// It owns every process, socket, file and goroutine of one run, and ends them all in Close, however
+// the run went. It must never judge what the machines do: it stops waiting when a judge.Watch says
+// that going on is pointless, and that is all.
+//
+// Sources: spec section 8; the options and traps of the Ethernet are package qemu/relay's.
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"holdfast/netstack"
+	"holdfast/qemu/capture"
+	"holdfast/qemu/relay"
+	"holdfast/rig/journal"
+	"holdfast/rig/judge"
+	"holdfast/rig/provision"
+)
+
+// stationName is the rig's own port on the relay.
+const stationName = "rig"
+
+// The names of a run's artefacts, in its folder.
+const (
+	JournalFile = "events.jsonl"
+	captureFile = "wire.pcapng"
+)
+
+// consoleFile is the artefact that has a node's raw console, all boots one after the other.
+func consoleFile(node string) string { return node + ".console" }
+
+// Config says what a run's world is made of.
+type Config struct {
+	Fault   string
+	Image   string // the node image
+	SHA256  string // of the image
+	RAM     string // of each machine, in QEMU's notation
+	QEMU    string // its version
+	Folder  string // for the artefacts; it exists
+	Cast    *provision.Cast
+	Patient time.Duration // a machine that runs for longer is killed
+}
+
+// World is one run's. Its methods are called by one goroutine, but for those that say otherwise.
+type World struct {
+	Config
+	Journal *journal.Journal
+
+	ctx    context.Context // ends with the run, or when going on is pointless
+	cancel context.CancelCauseFunc
+
+	temp     string // sockets and EEPROM files: short paths
+	files    []*os.File
+	capture  *capture.Writer
+	relay    *relay.Relay
+	station  *netstack.Stack
+	client   *http.Client
+	machines []*machine
+	watchers sync.WaitGroup
+	since    int // the journal's length when the rig last did something to a machine
+}
+
+// Stopped is why a run is not worth going on with.
+type Stopped struct{ Reason string }
+
+func (s *Stopped) Error() string { return s.Reason }
+
+// Open makes a world, without a machine running yet. ctx bounds its life; Close must follow.
+func Open(ctx context.Context, c Config) (*World, error) {
+	w := &World{Config: c}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	if err := w.open(); err != nil {
+		return nil, errors.Join(err, w.Close(journal.End{Outcome: journal.Trouble, Reason: err.Error()}))
+	}
+	return w, nil
+}
+
+func (w *World) open() error {
+	events, err := w.create(JournalFile)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	w.Journal = journal.Start(events, start, w.watch())
+	w.Journal.Add(start, journal.Record{Kind: journal.KindRun, Run: w.describe(start)})
+
+	if w.temp, err = os.MkdirTemp("", "holdfast-"); err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	frames, err := w.create(captureFile)
+	if err != nil {
+		return err
+	}
+	w.capture = capture.New(frames, w.trouble)
+	w.relay = relay.New(relay.Options{Seed: w.Cast.Seed, Observe: w.observe, Report: w.trouble})
+	port, err := w.relay.Local(stationName)
+	if err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	w.station, err = netstack.New(port, netstack.Config{
+		MAC:  provision.MAC(provision.Rig),
+		Addr: provision.Rig,
+	})
+	if err != nil {
+		return fmt.Errorf("rig: station: %w", err)
+	}
+	w.client = newClient(w.station)
+	for i := range w.Cast.Nodes {
+		if err := w.prepare(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create makes an artefact that Close closes.
+func (w *World) create(name string) (*os.File, error) {
+	f, err := os.Create(filepath.Join(w.Folder, name))
+	if err != nil {
+		return nil, fmt.Errorf("rig: %w", err)
+	}
+	w.files = append(w.files, f)
+	return f, nil
+}
+
+// watch ends the world's context with the first record that makes going on pointless.
+func (w *World) watch() func(journal.Record) {
+	var watch judge.Watch
+	return func(r journal.Record) {
+		if reason := watch.See(r); reason != "" {
+			w.cancel(&Stopped{reason})
+		}
+	}
+}
+
+func (w *World) describe(start time.Time) *journal.Run {
+	run := &journal.Run{
+		Schema: journal.Schema,
+		Fault:  w.Fault,
+		Seed:   w.Cast.Seed,
+		Wall:   start.UTC().Round(0),
+		Image:  w.Image,
+		SHA256: w.SHA256,
+		RAM:    w.RAM,
+		QEMU:   w.QEMU,
+	}
+	for i, n := range w.Cast.Nodes {
+		run.Nodes = append(run.Nodes, journal.Node{
+			Name: n.Name, ID: n.ID.String(), Address: n.Address.String(), Authority: i == 0,
+		})
+	}
+	for _, o := range provision.LabObjects() {
+		run.Objects = append(run.Objects, journal.Object{Name: o.Name, ID: o.ID.String()})
+	}
+	return run
+}
+
+// trouble journals what went wrong on the rig's own side. It may be called from any goroutine.
+func (w *World) trouble(err error) {
+	w.Journal.Add(time.Now(), journal.Record{Kind: journal.KindTrouble, Trouble: err.Error()})
+}
+
+// Context ends when the run is to end: its cause is a *Stopped, or that of Open's context.
+func (w *World) Context() context.Context { return w.ctx }
+
+// lastWords is how long a machine that panicked may take to print its trace and to reset.
+const lastWords = 3 * time.Second
+
+// Linger waits, after a world has stopped because of what a machine did, until that machine has
+// reset or ended, or for a moment: a trace is worth having on the console.
+func (w *World) Linger(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	w.Journal.Await(ctx, 0, func(r journal.Record) bool {
+		return r.Kind == journal.KindEvent && (r.Event.Name == "RESET" || r.Event.Name == "SHUTDOWN") ||
+			r.Kind == journal.KindExit
+	})
+}
+
+// Close ends every machine and every goroutine, writes the journal's end and the capture's, and
+// removes the temporary files. Its error is about the artefacts; trouble makes the end say so.
+func (w *World) Close(end journal.End) error {
+	for _, m := range w.machines {
+		w.quit(m)
+	}
+	w.watchers.Wait()
+	w.cancel(errors.New("the run is over"))
+	if w.client != nil {
+		w.client.CloseIdleConnections()
+	}
+	if w.station != nil {
+		w.station.Close()
+	}
+	var errs []error
+	if w.relay != nil {
+		w.relay.Close() // after this nobody observes any more
+		if lost := w.relay.LostRecords(); lost > 0 {
+			w.trouble(fmt.Errorf("%d frames are missing from the capture", lost))
+		}
+		errs = append(errs, w.capture.Finish(w.relay.Ports()))
+	}
+	if w.Journal != nil {
+		errs = append(errs, w.Journal.Close(end))
+	}
+	for _, f := range w.files {
+		errs = append(errs, f.Close())
+	}
+	if w.temp != "" {
+		errs = append(errs, os.RemoveAll(w.temp))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("rig: artefacts: %w", err)
+	}
+	return nil
+}
+
+// heading separates the boots in a console file.
+func heading(to io.Writer, node string, boot int) error {
+	if boot == 1 {
+		return nil
+	}
+	_, err := fmt.Fprintf(to, "\n==== %s, boot %d ====\n", node, boot)
+	return err
+}
