@@ -1,0 +1,52 @@
+// Package imagebuild holds the one command that makes a bootable image of a Go program: the stock
+// toolchain for linux/arm, the kernel's entry point, and the address that the board expects.
+//
+// It owns nothing but that command line. Tests and tools build guests with it; what it builds is
+// the same that `make image` builds, byte for byte, given the same source and toolchain.
+package imagebuild
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"holdfast/board"
+)
+
+// Env is what the build's environment has beyond the caller's own.
+var Env = []string{"GOOS=linux", "GOARCH=arm", "GOARM=7", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly"}
+
+// LinkerFlags is the value of -ldflags: the kernel's first instruction as the entry point (-E,
+// which also keeps the kernel from being dropped as unused), the address of the code (-T, with the
+// ELF headers on the page before it), segments rounded to pages (-R). Symbols and debugging
+// information are left out when strip is true; nothing at run time needs them.
+func LinkerFlags(strip bool) string {
+	flags := fmt.Sprintf("-E _kernel_start -T %#x -R 0x1000", board.ImageText)
+	if strip {
+		return "-s -w " + flags
+	}
+	return flags
+}
+
+// Build makes out, a stripped image of package pkg, with extra flags for go build. It runs in the
+// module that the working directory is in. On failure the error holds the compiler's output.
+func Build(pkg, out string, extra ...string) error {
+	return run(append(append([]string{"build", "-trimpath", "-ldflags", LinkerFlags(true), "-o", out},
+		extra...), pkg))
+}
+
+// BuildWithSymbols is Build without stripping: the same code at the same addresses.
+func BuildWithSymbols(pkg, out string, extra ...string) error {
+	return run(append(append([]string{"build", "-trimpath", "-ldflags", LinkerFlags(false), "-o", out},
+		extra...), pkg))
+}
+
+func run(args []string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), Env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
