@@ -8,7 +8,7 @@
 // the evaluation board an AT24C64 EEPROM stands in for the RAM, at the same addresses.
 //
 //	address        bytes  content
-//	0x0000-0x000d     14  clock registers of a real DS1386, unused on an EEPROM
+//	0x0000-0x000d     14  clock registers, see Clock and DS1386; unused on a bare EEPROM
 //	0x000e-0x003f     50  never touched
 //	0x0040-0x0179    314  environment record, at most 298 bytes of payload
 //	0x0200-0x0237     56  identity record: Ed25519 seed 32, boot counter u64
