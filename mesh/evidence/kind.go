@@ -19,11 +19,11 @@ type Kind uint8
 const (
 	KindWord    Kind = iota // one of the field's Words
 	KindText                // 1 to 80 visible ASCII characters
-	KindNode                // 32 hex digits
+	KindNode                // 32 hex digits, not all zero
 	KindNodes               // 1 to view.MaxMembers node ids, ascending, with commas
 	KindObject              // 64 hex digits
 	KindDigest              // 32 hex digits
-	KindBoot                // 16 hex digits
+	KindBoot                // 16 hex digits, not all zero
 	KindEpoch               // 1 to 2^64-1
 	KindNumber              // 0 to 2^64-1
 	KindCount               // 0 to 65535
@@ -43,11 +43,11 @@ var kinds = [...]struct {
 }{
 	KindWord:    {"word", nil},
 	KindText:    {"text", isText},
-	KindNode:    {"node", parses(id.ParseNode)},
+	KindNode:    {"node", isNode},
 	KindNodes:   {"nodes", parses(parseNodes)},
 	KindObject:  {"object", parses(id.ParseObject)},
 	KindDigest:  {"digest", parses(id.ParseDigest)},
-	KindBoot:    {"boot", parses(id.ParseBoot)},
+	KindBoot:    {"boot", isBoot},
 	KindEpoch:   {"epoch", parses(id.ParseEpoch)},
 	KindNumber:  {"number", parses(parseUint)},
 	KindCount:   {"count", isCount},
@@ -84,6 +84,17 @@ const textMax = 80
 
 func isText(s string) bool {
 	return s != "" && len(s) <= textMax && clean(s, '!') == s
+}
+
+// isNode and isBoot leave out zero, which is written none.
+func isNode(s string) bool {
+	n, err := id.ParseNode(s)
+	return err == nil && !n.IsZero()
+}
+
+func isBoot(s string) bool {
+	b, err := id.ParseBoot(s)
+	return err == nil && b != 0
 }
 
 func isCount(s string) bool {
@@ -138,7 +149,8 @@ func parseNodes(s string) ([]id.Node, error) {
 	var ns []id.Node
 	for part := range strings.SplitSeq(s, ",") {
 		n, err := id.ParseNode(part)
-		if err != nil || len(ns) == view.MaxMembers || len(ns) > 0 && ns[len(ns)-1].Compare(n) >= 0 {
+		sorted := len(ns) == 0 || ns[len(ns)-1].Compare(n) < 0
+		if err != nil || !sorted || len(ns) == view.MaxMembers {
 			return nil, errValue
 		}
 		ns = append(ns, n)

@@ -26,7 +26,11 @@ func New(prefix string, words ...string) Line {
 	if prefix == Single {
 		return Line{prefix}
 	}
-	return Line{prefix + ": " + strings.Join(words, " ")}
+	text := prefix + ":"
+	for _, w := range words {
+		text += " " + w
+	}
+	return Line{text}
 }
 
 // Panic returns the line of a panic in package pkg. Bytes that a console line cannot carry become

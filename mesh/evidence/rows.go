@@ -40,7 +40,7 @@ var Rows = []Row{
 	{"mesh-join: confirmed", row(node("node"), epoch("epoch"), count("members"), digest("digest"),
 		nodes("snapshot"), epoch("incarnation"))},
 	{"mesh-join: refused", row(node("node"), words("reason", "wrong-authority", "bad-signature",
-		"not-allowed", "timing", "identity", "duplicate", "quarantine", "malformed",
+		"not-allowed", "timing", "identity", "duplicate", "quarantine", "malformed", "not-current",
 		"not-ready"))},
 
 	{"mesh-view: installed", row(epoch("epoch"), count("members"), digest("digest"),
