@@ -1,0 +1,206 @@
+package node
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"strconv"
+
+	"holdfast/mesh"
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+	"holdfast/nvram"
+	"holdfast/nvram/config"
+)
+
+// Why a node has no mesh: the reasons of the `mesh=single` row. When several apply, the first in this
+// order is said: what the operator wrote comes before what the machine has.
+const (
+	reasonEnv       = "env"        // the environment cannot be read, or a value that decides is wrong
+	reasonNoPeer    = "no-peer"    // mesh.peer is absent
+	reasonNoKey     = "no-key"     // mesh.root is absent
+	reasonIdentity  = "identity"   // no identity record, or its boot cannot be counted
+	reasonNoEntropy = "no-entropy" // nothing to seed the generator with, so no TLS
+)
+
+// labObjects is how many objects a lab has: lab-0 and on (spec/system.md section 7).
+const labObjects = 8
+
+// Boot reads the NVRAM and seeds the random generator, in the order of spec/system.md section 2:
+// environment, identity, entropy. It comes before everything that takes a random number. It never
+// fails: what is wrong is a row, and a node without a mesh. It writes three records.
+func Boot(m Machine) *Node {
+	n := &Node{machine: m, log: &log{console: m.Console}}
+	store := n.openNVRAM()
+	envReason := n.loadEnvironment(store)
+	key, boots := n.loadIdentity(store)
+	n.seededFrom = n.seed(store, boots)
+	n.single = n.decide(envReason, key)
+	if n.single != "" {
+		n.print(evidence.New(evidence.Single).Str("reason", n.single))
+	}
+	return n
+}
+
+// openNVRAM is the chip's records, nil without a chip.
+func (n *Node) openNVRAM() *nvram.Store {
+	if n.machine.NVRAM == nil {
+		n.log.Note("nvram: no chip answers")
+		return nil
+	}
+	store, err := nvram.Open(n.machine.NVRAM)
+	if err != nil {
+		n.log.Note(err.Error())
+		return nil
+	}
+	return store
+}
+
+// loadEnvironment sets the configuration. It returns the reason for which there can be no mesh
+// whatever the configuration says: an environment that was there and is lost, or cannot be read, may
+// have had a mesh in it. A blank one has none.
+func (n *Node) loadEnvironment(store *nvram.Store) (reason string) {
+	n.config = config.Parse(new(nvram.Environment), nil)
+	if store == nil {
+		return reasonEnv
+	}
+	r, err := store.LoadEnvironment()
+	var absent *nvram.AbsentError
+	switch {
+	case errors.As(err, &absent):
+		n.print(evidence.New("mesh-env", "none").Str("reason", string(absent.Reason())))
+		if absent.Reason() == nvram.ReasonBlank {
+			return ""
+		}
+		return reasonEnv
+	case err != nil:
+		n.log.Note(err.Error())
+		return reasonEnv
+	}
+	n.config = config.Load(r)
+	n.print(evidence.New("mesh-env", "loaded").Str("copy", r.Copy.String()).
+		Uint("seq", uint64(r.Sequence)).Int("bytes", int64(r.Bytes)))
+	for _, name := range n.config.Unknown {
+		n.print(evidence.New("mesh-env", "unknown").Str("key", name))
+	}
+	for _, refused := range n.config.Refused {
+		n.print(evidence.New("mesh-env", "refused").Str("key", refused.Key).
+			Str("reason", string(refused.Reason)))
+	}
+	if n.config.RefusesMesh() {
+		return reasonEnv
+	}
+	return ""
+}
+
+// loadIdentity counts this boot and returns the node's key, nil without an identity.
+func (n *Node) loadIdentity(store *nvram.Store) (key ed25519.PrivateKey, boots uint64) {
+	if store == nil {
+		return nil, 0
+	}
+	identity, err := store.CountBoot()
+	if err != nil {
+		n.log.Note("identity: " + err.Error())
+		return nil, 0
+	}
+	key = ed25519.NewKeyFromSeed(identity.Seed[:])
+	clear(identity.Seed[:])
+	n.id = id.NodeOf(key.Public().(ed25519.PublicKey))
+	return key, identity.Boots
+}
+
+// decide makes the mesh's configuration, or returns why there is no mesh.
+func (n *Node) decide(envReason string, key ed25519.PrivateKey) (reason string) {
+	c := &n.config
+	switch {
+	case envReason != "":
+		return envReason
+	case c.Peer.IsZero():
+		return reasonNoPeer
+	case c.Root.IsZero():
+		return reasonNoKey
+	}
+	times := timingOf(c.Timing)
+	if err := times.Check(); err != nil {
+		n.log.Note("mesh.time: " + err.Error())
+		n.print(evidence.New("mesh-fail", "refused").Str("reason", "timing"))
+		return reasonEnv
+	}
+	switch {
+	case !c.Address.IsValid():
+		n.log.Note("a mesh needs net.ip")
+		return reasonEnv
+	case key == nil:
+		return reasonIdentity
+	}
+	public := key.Public().(ed25519.PublicKey)
+	root := public
+	if !c.Root.Self {
+		root = c.Root.Key[:]
+		if public.Equal(root) {
+			n.log.Note("mesh.root is this node's own key: the authority's says self")
+			return reasonEnv
+		}
+	}
+	if n.seededFrom == "" {
+		return reasonNoEntropy
+	}
+	n.mesh = meshConfig(c, key, root, times)
+	return ""
+}
+
+// meshConfig is called once the random generator has its key.
+func meshConfig(c *config.Config, key ed25519.PrivateKey, root ed25519.PublicKey,
+	times timing.Timing) mesh.Config {
+	m := mesh.Config{
+		Role: mesh.Member, Key: key, Root: root, Boot: newBoot(), Epoch: id.Epoch(c.Epoch),
+		Timing: times, Detect: c.Fail, Route: c.Route, Lab: c.Lab,
+	}
+	if c.Root.Self {
+		m.Role = mesh.Authority
+	}
+	_, _ = rand.Read(m.Seed[:]) // never fails: crypto/rand ends the program instead
+	for _, allowed := range c.Allow {
+		m.Allow = append(m.Allow, id.Node(allowed))
+	}
+	if c.Lab {
+		for i := range labObjects {
+			m.LabObject = append(m.LabObject, "lab-"+strconv.Itoa(i))
+		}
+	}
+	return m
+}
+
+// newBoot names this boot.
+func newBoot() id.Boot {
+	var b [8]byte
+	for {
+		_, _ = rand.Read(b[:])
+		if boot := id.Boot(binary.LittleEndian.Uint64(b[:])); boot != 0 {
+			return boot
+		}
+	}
+}
+
+// timingOf is mesh.time in the mesh's own terms.
+func timingOf(t config.Timing) timing.Timing {
+	if t == (config.Timing{}) {
+		return timing.Default
+	}
+	return timing.Timing{
+		Heartbeat:  when.Span(t.Heartbeat.Milliseconds()),
+		Suspect:    when.Span(t.Suspect.Milliseconds()),
+		Fail:       when.Span(t.Fail.Milliseconds()),
+		WriteLease: when.Span(t.Lease.Milliseconds()),
+	}
+}
+
+// Address is where the node is on its network, and the next hop to others. An invalid address means
+// that net.ip was refused: the node has no network. An invalid gateway means that there is none.
+func (n *Node) Address() (address netip.Prefix, gateway netip.Addr) {
+	return n.config.Address, n.config.Gateway
+}

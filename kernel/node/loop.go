@@ -1,0 +1,276 @@
+package node
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"holdfast/kernel/node/link"
+	"holdfast/mesh"
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/mesh/when"
+)
+
+// core is the protocol as the loop uses it: *mesh.Node.
+type core interface {
+	Step(now when.Instant, in mesh.Input, out *mesh.Effects)
+	Deadline() when.Instant
+	Status(now when.Instant) mesh.Status
+	Homes(now when.Instant) []mesh.HomeStatus
+	AuthorityRow(now when.Instant) evidence.Line
+	CountersRow(now when.Instant) evidence.Line
+}
+
+// linkLayer is what the loop asks of the links: *link.Links. None of it waits.
+type linkLayer interface {
+	Send(s link.Session, control bool, frame []byte)
+	Close(s link.Session, why link.Reason)
+	Drain(s link.Session)
+	Redial()
+}
+
+const (
+	// eventQueue is how many events wait for the loop. Whoever brings one waits while it is full;
+	// there is at most one waiting for each session, handshake and HTTP connection.
+	eventQueue = 64
+	// stepsMax is how many lab steps are under way at once: more than HTTP has connections.
+	stepsMax = 32
+)
+
+// loop is the one goroutine that owns the protocol's state (rule L2): it hands every event in with a
+// reading of the clock, carries the effects out in order, and never waits for anybody.
+type loop struct {
+	clock  func() when.Instant
+	log    *log
+	events chan event
+	ended  chan struct{} // closed when the loop takes no more events
+
+	core  core
+	links linkLayer
+	out   mesh.Effects
+	armed when.Instant // when the timer fires, Never when it does not
+
+	closing map[link.Session]bool // closed, but Down has not come yet
+	ticket  mesh.Ticket
+	steps   map[mesh.Ticket]chan<- mesh.Answer
+
+	stats loopStats
+}
+
+// loopStats is read by others while the loop runs.
+type loopStats struct {
+	steps    atomic.Uint64
+	ticks    atomic.Uint64
+	lateTick atomic.Uint64 // ticks later than lateMS
+	lateMax  atomic.Int64  // the latest tick, in milliseconds
+}
+
+// lateMS is how late a tick is before it is counted: more than scheduling alone costs.
+const lateMS when.Span = 20
+
+// event is what the loop takes from its queue.
+type event interface{ handle(l *loop) }
+
+func newLoop(clock func() when.Instant, log *log) *loop {
+	return &loop{
+		clock: clock, log: log, armed: when.Never,
+		events:  make(chan event, eventQueue),
+		ended:   make(chan struct{}),
+		closing: make(map[link.Session]bool),
+		steps:   make(map[mesh.Ticket]chan<- mesh.Answer),
+	}
+}
+
+// begin starts the protocol and carries out the effects of its boot.
+func (l *loop) begin(c mesh.Config) error {
+	node, err := mesh.New(l.clock(), c, &l.out)
+	if err != nil {
+		return err
+	}
+	l.core = node
+	l.carryOut()
+	return nil
+}
+
+// run handles events and time until ctx is done.
+func (l *loop) run(ctx context.Context) error {
+	defer close(l.ended)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		l.arm(timer)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+			l.armed = when.Never
+			l.tick()
+		case e := <-l.events:
+			l.tick() // time first: an event must not be judged by a deadline that has passed
+			e.handle(l)
+		}
+	}
+}
+
+// arm sets the timer to the protocol's deadline. Nearly every step moves the deadline back; a timer
+// that is armed already is left alone then, fires early, and is armed anew.
+func (l *loop) arm(timer *time.Timer) {
+	if at := l.core.Deadline(); at < l.armed {
+		l.armed = at
+		timer.Reset(time.Duration(at.Sub(l.clock())) * time.Millisecond)
+	}
+}
+
+// tick tells the protocol of the time, when it wants to know.
+func (l *loop) tick() {
+	now, due := l.clock(), l.core.Deadline()
+	if now < due {
+		return
+	}
+	l.stats.ticks.Add(1)
+	late := now.Sub(due)
+	if late > lateMS {
+		l.stats.lateTick.Add(1)
+	}
+	if int64(late) > l.stats.lateMax.Load() {
+		l.stats.lateMax.Store(int64(late))
+	}
+	l.step(mesh.Tick{})
+}
+
+// step hands one input to the protocol and carries out what follows from it.
+func (l *loop) step(in mesh.Input) {
+	l.stats.steps.Add(1)
+	l.core.Step(l.clock(), in, &l.out)
+	l.carryOut()
+}
+
+// carryOut carries out the effects of the latest step in order. A Recheck is answered once all of
+// them are, with a new reading of the clock, before anything else can happen (rule L4).
+func (l *loop) carryOut() {
+	var recheck []mesh.Ticket
+	for _, e := range l.out.List {
+		switch e := e.(type) {
+		case mesh.Send:
+			l.links.Send(link.Session(e.Session), e.Control, e.Data)
+		case mesh.Close:
+			l.closing[link.Session(e.Session)] = true
+			l.links.Close(link.Session(e.Session), link.Reason(e.Reason))
+		case mesh.Dial:
+			l.links.Redial()
+		case mesh.Drain:
+			l.links.Drain(link.Session(e.Session))
+		case mesh.Recheck:
+			recheck = append(recheck, e.Ticket)
+		case mesh.Print:
+			l.log.Add(e.Line)
+		case mesh.Answer:
+			l.answer(e)
+		default:
+			panic("node: unknown effect")
+		}
+	}
+	for _, t := range recheck {
+		l.step(mesh.Rechecked{Ticket: t})
+	}
+}
+
+// answer ends a lab step. There is a place for the answer; whoever asked may be gone.
+func (l *loop) answer(a mesh.Answer) {
+	reply := l.steps[a.Ticket]
+	if reply == nil {
+		panic("node: an answer that nobody asked for")
+	}
+	delete(l.steps, a.Ticket)
+	reply <- a
+}
+
+func (l *loop) print(line evidence.Line) { l.log.Add(line.At(l.clock())) }
+
+// deliver brings an event of the links. It waits for a place in the queue.
+func (l *loop) deliver(e link.Event) { l.post(context.Background(), linkEvent{e}) }
+
+// post brings an event, and reports false when the loop or ctx ended before there was a place.
+func (l *loop) post(ctx context.Context, e event) bool {
+	select {
+	case l.events <- e:
+		return true
+	case <-l.ended:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// linkEvent is what happened on a link.
+type linkEvent struct{ link.Event }
+
+func (e linkEvent) handle(l *loop) {
+	switch e := e.Event.(type) {
+	case link.Up:
+		l.print(evidence.New("mesh-link", "up").Node("node", id.NodeOf(e.Key)).
+			Str("remote", e.Remote).Int("slot", int64(e.Slot)))
+		l.step(mesh.LinkUp{Session: mesh.Session(e.Session), Key: e.Key})
+	case link.Arrived:
+		// What was on its way when the session was closed is nobody's any more.
+		if !l.closing[e.Session] {
+			l.step(mesh.Frame{Session: mesh.Session(e.Session), Data: e.Data})
+		}
+	case link.Drained:
+		l.step(mesh.Drained{Session: mesh.Session(e.Session)})
+	case link.Down:
+		delete(l.closing, e.Session)
+		l.print(evidence.New("mesh-link", "down").Node("node", e.Peer).
+			Str("reason", string(e.Reason)))
+		l.step(mesh.LinkDown{Session: mesh.Session(e.Session)})
+	case link.Refused:
+		l.print(evidence.New("mesh-link", "refused").Str("remote", e.Remote).
+			Str("reason", string(e.Reason)))
+	default:
+		panic("node: unknown link event")
+	}
+}
+
+// look reads the protocol's state between two steps.
+type look struct {
+	read func(c core, now when.Instant)
+	done chan struct{}
+}
+
+func (e look) handle(l *loop) {
+	e.read(l.core, l.clock())
+	close(e.done)
+}
+
+// look has read called by the loop, and reports false when ctx or the loop ended before.
+func (l *loop) look(ctx context.Context, read func(c core, now when.Instant)) bool {
+	e := look{read, make(chan struct{})}
+	if !l.post(ctx, e) {
+		return false
+	}
+	select {
+	case <-e.done:
+		return true
+	case <-l.ended:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// labStep asks for a lab step.
+type labStep struct {
+	number     int
+	capability []byte
+	reply      chan mesh.Answer // capacity 1; closed instead of answered when there are too many
+}
+
+func (e labStep) handle(l *loop) {
+	if len(l.steps) == stepsMax {
+		close(e.reply)
+		return
+	}
+	l.ticket++
+	l.steps[l.ticket] = e.reply
+	l.step(mesh.LabStep{Ticket: l.ticket, Number: e.number, Capability: e.capability})
+}

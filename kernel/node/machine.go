@@ -1,0 +1,41 @@
+package node
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/netip"
+
+	"holdfast/mesh/when"
+	"holdfast/nvram"
+)
+
+// Machine is the hardware that a node runs on, as far as it cares.
+type Machine struct {
+	// Clock reads the raw counter: milliseconds since boot, never set, never going back while the
+	// machine runs. Leases and the detector are timed by it and by nothing else.
+	Clock func() when.Instant
+	// NVRAM is the chip with the node's records; nil when the board has none that answers.
+	NVRAM nvram.Chip
+	// Entropy is what the machine has of it.
+	Entropy Entropy
+	// Console takes whole lines, one a Write. It may be slow.
+	Console io.Writer
+}
+
+// Entropy is the machine's part in seeding the random generator (spec/system.md section 2).
+type Entropy struct {
+	// Seed takes what the loader left for this boot, once; false when there is nothing.
+	Seed func() (seed [32]byte, ok bool)
+	// Cycles reads a counter that is as fine as the machine has.
+	Cycles func() uint64
+	// Rekey gives the generator behind crypto/rand a new key.
+	Rekey func(key *[32]byte)
+}
+
+// Network is the TCP that links and HTTP run on. Its connections may be used from several
+// goroutines, as net.Conn says.
+type Network interface {
+	Listen(port uint16) (net.Listener, error)
+	Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+}

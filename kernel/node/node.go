@@ -1,0 +1,142 @@
+// Package node is one node: it joins the pure protocol (package mesh) to links, HTTP, a console and
+// the node's memory. It owns the order in which a node starts, the one event loop, and what becomes
+// of everything that the protocol asks for. It has no hardware in it: the machine and its network
+// are small interfaces, and its tests run it whole, several at a time, in virtual time. It must never
+// decide anything about membership, homes or leases.
+//
+//	Boot   NVRAM -> environment -> identity -> entropy            rows: mesh-env, mesh=single
+//	Run    console, HTTP, links, loop; until the context ends     rows: mesh-node, mesh-link, ...
+//
+// Who runs what, and who waits for whom:
+//
+//	link sessions ---+                        +--> link queues   (full: the session ends)
+//	HTTP requests ---+--> one queue --> loop -+--> console queue (full: counted and said)
+//	        timer ---+                        +--> HTTP replies  (a place for each request)
+//
+// The loop is one goroutine and owns the protocol's state. What feeds it may wait for it; it waits
+// for nobody. A stuck peer, a slow client or a slow console therefore delays itself alone.
+//
+// A node without a mesh (`mesh=single`) runs console and HTTP only. Sources: spec/system.md sections
+// 2, 3 and 6, evidence.md; ADR-0008 sections 7 and 8.
+package node
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"holdfast/kernel/node/link"
+	"holdfast/kernel/node/web"
+	"holdfast/mesh"
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
+	"holdfast/nvram/config"
+)
+
+// httpPort is where the pages are.
+const httpPort = 80
+
+// Node is one boot of one node.
+type Node struct {
+	machine    Machine
+	log        *log
+	config     config.Config
+	id         id.Node // zero without an identity
+	seededFrom string  // where the entropy came from; empty: there is none
+	single     string  // why there is no mesh; empty: there is one
+	mesh       mesh.Config
+
+	loop  *loop // nil without a mesh
+	links *link.Links
+	web   *web.Server
+}
+
+func (n *Node) print(l evidence.Line) { n.log.Add(l.At(n.machine.Clock())) }
+
+// Run runs the node on its network, nil when it has none, until ctx is done. The error says what
+// part of the node ended by itself, which none should.
+func (n *Node) Run(ctx context.Context, network Network) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var group sync.WaitGroup
+	run := func(part func(context.Context) error) {
+		group.Go(func() {
+			if err := part(ctx); err != nil {
+				stop(fmt.Errorf("node: %w", err))
+			}
+		})
+	}
+	stopLog := n.log.Start()
+	defer stopLog() // last: whatever ends has its last rows to say
+	if err := n.start(network, run); err != nil {
+		stop(fmt.Errorf("node: %w", err))
+	}
+	<-ctx.Done()
+	group.Wait()
+	if err := context.Cause(ctx); err != ctx.Err() {
+		return err
+	}
+	return nil
+}
+
+// start hands every part of the node to run.
+func (n *Node) start(network Network, run func(func(context.Context) error)) error {
+	if network == nil {
+		return nil
+	}
+	if n.single == "" {
+		if err := n.startMesh(network, run); err != nil {
+			return err
+		}
+	}
+	listener, err := network.Listen(httpPort)
+	if err != nil {
+		return err
+	}
+	n.web = web.New(n.site())
+	run(func(ctx context.Context) error { return n.web.Serve(ctx, listener) })
+	return nil
+}
+
+// startMesh starts the protocol and its links.
+func (n *Node) startMesh(network Network, run func(func(context.Context) error)) error {
+	peer := n.config.Peer
+	n.print(evidence.New("mesh-node", "start").Node("node", n.id).
+		Str("role", n.mesh.Role.String()).Boot("boot", n.mesh.Boot).Epoch("epoch", n.mesh.Epoch).
+		Str("ip", n.config.Address.Addr().String()).Str("seed", n.seededFrom))
+	n.loop = newLoop(n.machine.Clock, n.log)
+	links, err := link.New(link.Config{
+		Key: n.mesh.Key, Pins: n.pins(), Deliver: n.loop.deliver,
+	})
+	if err != nil {
+		return err
+	}
+	n.links = links
+	n.loop.links = links
+	if err := n.loop.begin(n.mesh); err != nil {
+		return err
+	}
+	if n.mesh.Role == mesh.Authority {
+		listener, err := network.Listen(peer.Port)
+		if err != nil {
+			return err
+		}
+		run(func(ctx context.Context) error { return links.Accept(ctx, listener) })
+	} else {
+		run(func(ctx context.Context) error {
+			links.Connect(ctx, network.Dial, netip.AddrPortFrom(peer.Host, peer.Port))
+			return nil
+		})
+	}
+	run(n.loop.run)
+	return nil
+}
+
+// pins is whom the links may be with.
+func (n *Node) pins() []id.Node {
+	if n.mesh.Role == mesh.Authority {
+		return n.mesh.Allow
+	}
+	return []id.Node{id.NodeOf(n.mesh.Root)}
+}
