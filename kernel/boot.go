@@ -49,7 +49,7 @@ func (k *kernel) checkMemory(size uint32) {
 	c.text(" MiB of memory are too little, this image needs ")
 	c.decimal((k.image.end - board.DRAM + poolMin + megabyte - 1) / megabyte)
 	c.text("\n")
-	k.dying = true
+	k.dying = dyingMark
 	k.reset()
 }
 

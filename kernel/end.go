@@ -47,10 +47,12 @@ func (k *kernel) fatalFault(t *thread, sig, address uint32) {
 func kernelFault(cause uint32) { theKernel().kernelFault(cause) }
 
 func (k *kernel) kernelFault(cause uint32) {
-	if k.dying { // the report itself faulted
+	if k.dying == dyingMark { // the report itself faulted
 		k.reset()
 	}
+	k.dying = dyingMark
 	c, f := &k.console, &k.abort
+	c.column = lineMax // whatever it is, it may be nonsense
 	c.freshLine()
 	c.text(panicPrefix)
 	c.text("kernel: ")
@@ -73,7 +75,6 @@ func (k *kernel) kernelFault(cause uint32) {
 	c.text(", pc ")
 	c.hex(f[15])
 	c.text("\n")
-	k.dying = true
 	k.registers(f[:15], f[15], f[16])
 	k.trace(f[13])
 	k.reset()
@@ -83,10 +84,10 @@ func (k *kernel) kernelFault(cause uint32) {
 // "fatal error: " of the runtime is what the line is about, if there was one.
 func (k *kernel) beginEnd(what string, n uint32) {
 	c := &k.console
-	if k.dying {
+	if k.dying == dyingMark {
 		k.reset()
 	}
-	k.dying = true
+	k.dying = dyingMark
 	if c.panicked {
 		return
 	}
@@ -111,7 +112,7 @@ func (k *kernel) die(message string) {
 	c.text(panicPrefix)
 	c.text(message)
 	c.text("\n")
-	k.dying = true
+	k.dying = dyingMark
 	var here uint32
 	k.trace(addressOf(&here))
 	k.reset()

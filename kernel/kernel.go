@@ -22,13 +22,17 @@ type kernel struct {
 	random  generator
 	console console
 	calls   callCounts
-	dying   bool // the end has begun: report nothing more
+	dying   uint32 // dyingMark: the end has begun, report nothing more
 
 	threads [threadsMax]thread
 }
 
 // stateSize is the size of the kernel struct in memory.
 const stateSize = uint32(unsafe.Sizeof(kernel{}))
+
+// dyingMark is not true or false but a pattern, so that a kernel whose data has been overwritten
+// still reports its end.
+const dyingMark = 0x0dead1e5
 
 // dummyG stands in for a runtime.g while the kernel runs. Function prologues compare the stack
 // pointer with the bounds in it; whatever else the runtime keeps there reads as nil, so that code

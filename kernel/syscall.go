@@ -217,11 +217,11 @@ func (k *kernel) rareCall(number uint32, a *[6]uint32) int32 {
 		return k.stats(a[0])
 	case CallReset:
 		k.console.freshLine()
-		k.dying = true
+		k.dying = dyingMark
 		k.reset()
 	case CallPowerOff:
 		k.console.freshLine()
-		k.dying = true
+		k.dying = dyingMark
 		k.powerOff()
 	}
 	k.nameUnknown(number)

@@ -221,15 +221,34 @@ func (e linkEvent) handle(l *loop) {
 		l.step(mesh.Drained{Session: mesh.Session(e.Session)})
 	case link.Down:
 		delete(l.closing, e.Session)
-		l.print(evidence.New("mesh-link", "down").Node("node", e.Peer).
-			Str("reason", string(e.Reason)))
+		l.down(e)
 		l.step(mesh.LinkDown{Session: mesh.Session(e.Session)})
 	case link.Refused:
-		l.print(evidence.New("mesh-link", "refused").Str("remote", e.Remote).
-			Str("reason", string(e.Reason)))
+		l.refused(e)
 	default:
 		panic("node: unknown link event")
 	}
+}
+
+// down says why a session is over. A peer that takes nothing is a decision of this node's: `local` in
+// the row, which has no word for it, and a line for whoever reads the console.
+func (l *loop) down(e link.Down) {
+	why := e.Reason
+	if why == link.Full {
+		l.log.Note("link: " + e.Peer.String() + " does not take what is sent to it")
+		why = link.Local
+	}
+	l.print(evidence.New("mesh-link", "down").Node("node", e.Peer).Str("reason", string(why)))
+}
+
+// refused says why a connection is no session. That nobody listens is no refusal by anybody.
+func (l *loop) refused(e link.Refused) {
+	if e.Reason == link.Unreachable {
+		l.log.Note("link: nobody listens at " + e.Remote)
+		return
+	}
+	l.print(evidence.New("mesh-link", "refused").Str("remote", e.Remote).
+		Str("reason", string(e.Reason)))
 }
 
 // look reads the protocol's state between two steps.
