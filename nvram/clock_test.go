@@ -166,7 +166,10 @@ func TestYearsThatTwoDigitsCannotSayAreRefused(t *testing.T) {
 // TestAReadingIsNeverTornByACarry reads a clock that goes on by almost a second between any two
 // looks: were one register read after another carry than the next, the time would be wrong.
 func TestAReadingIsNeverTornByACarry(t *testing.T) {
-	k := &keeper{time: time.Date(2029, 12, 31, 23, 58, 50, 0, time.UTC), step: 990 * time.Millisecond}
+	k := &keeper{
+		time: time.Date(2029, 12, 31, 23, 58, 50, 0, time.UTC),
+		step: 990 * time.Millisecond,
+	}
 	clock := NewClock(NewDS1386(make(Memory, Size), k))
 	last := k.time
 	for range 200 {
@@ -182,9 +185,10 @@ func TestAReadingIsNeverTornByACarry(t *testing.T) {
 }
 
 func TestATimeThatWasSetIsRead(t *testing.T) {
-	first, last := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	first := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	end := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
-		hundredths := rapid.Int64Range(0, last.Sub(first).Milliseconds()/10-1).Draw(t, "hundredths")
+		hundredths := rapid.Int64Range(0, end.Sub(first).Milliseconds()/10-1).Draw(t, "hundredths")
 		want := first.Add(time.Duration(hundredths) * 10 * time.Millisecond)
 		chip := NewDS1386(make(Memory, Size), new(keeper))
 		if rapid.Bool().Draw(t, "12 hours") {
@@ -272,7 +276,8 @@ func TestTheRAMBeginsBehindTheRegisters(t *testing.T) {
 	if err := chip.WriteAt([]byte{0x12, 0x34, 0x56}, clockBytes-1); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(ram[:clockBytes+3], append(bytes.Repeat([]byte{0xee}, clockBytes), 0x34, 0x56, 0xee)) {
+	want := append(bytes.Repeat([]byte{0xee}, clockBytes), 0x34, 0x56, 0xee)
+	if !bytes.Equal(ram[:len(want)], want) {
 		t.Errorf("RAM is % x", ram[:clockBytes+3])
 	}
 	got := make([]byte, 4)
@@ -280,9 +285,8 @@ func TestTheRAMBeginsBehindTheRegisters(t *testing.T) {
 		t.Errorf("read % x, %v", got, err)
 	}
 	for _, test := range []struct{ off, n int }{{-1, 1}, {Size, 1}, {Size - 1, 2}, {0, Size + 1}} {
-		for _, err := range []error{
-			chip.ReadAt(make([]byte, test.n), test.off), chip.WriteAt(make([]byte, test.n), test.off),
-		} {
+		p := make([]byte, test.n)
+		for _, err := range []error{chip.ReadAt(p, test.off), chip.WriteAt(p, test.off)} {
 			if !errors.Is(err, ErrRange) {
 				t.Errorf("%d bytes at %d: %v", test.n, test.off, err)
 			}

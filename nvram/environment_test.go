@@ -100,9 +100,10 @@ func TestIllegalNamesAndValuesAreRefused(t *testing.T) {
 			continue
 		}
 		if err != nil && (!strings.HasSuffix(err.Error(), string(test.want)) || e.Len() != 0) {
-			t.Errorf("%q=%q: %v with %d names, want %q", test.name, test.value, err, e.Len(), test.want)
+			t.Errorf("%q=%q: %v, %d names, want %q", test.name, test.value, err, e.Len(), test.want)
 		}
-		if _, err := NewEnvironment(test.name + "=" + test.value); (err == nil) != (test.want == "") {
+		_, err = NewEnvironment(test.name + "=" + test.value)
+		if (err == nil) != (test.want == "") {
 			t.Errorf("%q=%q as a string: %v, want %q", test.name, test.value, err, test.want)
 		}
 	}
@@ -173,8 +174,10 @@ func TestDamageIsReportedAndWhatWasWholeIsKept(t *testing.T) {
 		{"no equals", "a\x00b=2\x00\x00", []string{"b=2"}, []Fault{{0, "a", FaultNoEquals}}},
 		{"empty name", "=1\x00b=2\x00\x00", []string{"b=2"}, []Fault{{0, "", FaultEmptyName}}},
 		{"name", "a b=1\x00b=2\x00\x00", []string{"b=2"}, []Fault{{0, "", FaultName}}},
-		{"non-ASCII value", "a=\xe4\x00b=2\x00\x00", []string{"b=2"}, []Fault{{0, "a", FaultNonASCII}}},
-		{"non-ASCII name", "\xe4=1\x00b=2\x00\x00", []string{"b=2"}, []Fault{{0, "", FaultNonASCII}}},
+		{"non-ASCII value", "a=\xe4\x00b=2\x00\x00", []string{"b=2"},
+			[]Fault{{0, "a", FaultNonASCII}}},
+		{"non-ASCII name", "\xe4=1\x00b=2\x00\x00", []string{"b=2"},
+			[]Fault{{0, "", FaultNonASCII}}},
 		{"control", "a=\t\x00b=2\x00\x00", []string{"b=2"}, []Fault{{0, "a", FaultControl}}},
 		{"duplicate", "a=1\x00b=2\x00a=3\x00\x00", []string{"a=1", "b=2"},
 			[]Fault{{8, "a", FaultDuplicate}}},
@@ -206,7 +209,8 @@ func TestDamageIsReportedAndWhatWasWholeIsKept(t *testing.T) {
 }
 
 func TestAnOversizeEnvironmentKeepsWhatEndsInsideItsArea(t *testing.T) {
-	first := "a=" + strings.Repeat("v", EnvironmentMax-9) // ends 6 bytes before the end, with its zero
+	// Ends with its zero byte, six bytes before the area's end.
+	first := "a=" + strings.Repeat("v", EnvironmentMax-9)
 	for _, test := range []struct {
 		tail   string
 		keeps  int
@@ -224,7 +228,8 @@ func TestAnOversizeEnvironmentKeepsWhatEndsInsideItsArea(t *testing.T) {
 			reasons = append(reasons, f.Reason)
 		}
 		if e.Len() != test.keeps || !slices.Equal(reasons, test.faults) {
-			t.Errorf("%q: %d names, %v, want %d, %v", test.tail, e.Len(), faults, test.keeps, test.faults)
+			t.Errorf("%q: %d names, %v, want %d, %v",
+				test.tail, e.Len(), faults, test.keeps, test.faults)
 		}
 	}
 }
@@ -277,7 +282,9 @@ func TestAnEnvironmentBehavesLikeAListOfPairs(t *testing.T) {
 		name := rapid.StringMatching(`[a-c]{1,2}`)
 		value := rapid.StringMatching(`[ -~]{0,120}`)
 		find := func(n string) int {
-			return slices.IndexFunc(model, func(s string) bool { return strings.HasPrefix(s, n+"=") })
+			return slices.IndexFunc(model, func(s string) bool {
+				return strings.HasPrefix(s, n+"=")
+			})
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"set": func(t *rapid.T) {
@@ -359,7 +366,8 @@ func FuzzEnvironment(f *testing.F) {
 		if err != nil || fmt.Sprint(list(again)) != fmt.Sprint(list(e)) {
 			t.Errorf("%q made again is %q, %v", list(e), list(again), err)
 		}
-		if again, faults := ParseEnvironment(e.Encode()); len(faults) != 0 || again.Len() != e.Len() {
+		again, faults = ParseEnvironment(e.Encode())
+		if len(faults) != 0 || again.Len() != e.Len() {
 			t.Errorf("%q read again is %q, %v", list(e), list(again), faults)
 		}
 	})

@@ -24,7 +24,8 @@ func TestAnImageHoldsEveryRecordTwice(t *testing.T) {
 			half[i] = 0xff
 		}
 		s := open(t, chip)
-		if r, err := s.LoadEnvironment(); err != nil || !slices.Equal(list(r.Environment), list(e)) {
+		r, err := s.LoadEnvironment()
+		if err != nil || !slices.Equal(list(r.Environment), list(e)) {
 			t.Errorf("copy %v lost: environment: %v", lost, err)
 		}
 		if got, err := s.LoadIdentity(); err != nil || got != id {

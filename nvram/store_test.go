@@ -313,7 +313,8 @@ func TestTheOlderCopyIsNotServedForOneThatCannotBeRead(t *testing.T) {
 		chip.put(CopyA, KindEntropy, 1, payloadOf(KindEntropy, 1))
 		chip.put(CopyB, KindEntropy, 2, payloadOf(KindEntropy, 2))
 		_, record, err := open(t, chip).read(KindEntropy)
-		if readable := reads == 2; readable != (err == nil) || !readable && !errors.Is(err, errPower) {
+		if readable := reads == 2; readable != (err == nil) ||
+			!readable && !errors.Is(err, errPower) {
 			t.Errorf("%d copies readable: %v, %v", reads, record, err)
 		}
 	}

@@ -3,7 +3,8 @@
 // cycle. It must never let a write cross a page, and never return from a write before the chip has
 // stored it.
 //
-// On the bus, W being the device address for writing, R for reading, OO the offset, high byte first:
+// On the bus, W being the device address for writing, R for reading, OO the offset with its high
+// byte first:
 //
 //	read        W OO, repeated start, R byte byte ...
 //	write       W OO byte ... stop       at most to the end of the page of 32 bytes

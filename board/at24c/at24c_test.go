@@ -131,7 +131,8 @@ func TestAReadIsOneTransaction(t *testing.T) {
 		c := newChip()
 		d := openChip(t, c)
 		p := make([]byte, test.n)
-		if err := d.ReadAt(p, test.off); err != nil || !bytes.Equal(p, c.cells[test.off:][:test.n]) {
+		err := d.ReadAt(p, test.off)
+		if err != nil || !bytes.Equal(p, c.cells[test.off:][:test.n]) {
 			t.Errorf("%d bytes at %#x: %v", test.n, test.off, err)
 		}
 		if got := strings.Join(c.log, " "); got != test.want {

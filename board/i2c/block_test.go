@@ -101,7 +101,9 @@ func (k *block) checkAccess(offset uint32, width int) {
 	}
 }
 
-func (k *block) wire(format string, v ...any) { k.wires = append(k.wires, fmt.Sprintf(format, v...)) }
+func (k *block) wire(format string, v ...any) {
+	k.wires = append(k.wires, fmt.Sprintf(format, v...))
+}
 
 // poll is a look at the status, which is what makes time pass.
 func (k *block) poll() uint16 {

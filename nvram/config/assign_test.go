@@ -75,7 +75,8 @@ func drawConfig(t *rapid.T) Config {
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		"", "\x00", "net.ip=10.7.0.10/24\x00net.gw=10.7.0.1\x00\x00",
-		"mesh.root=self\x00mesh.peer=:7070\x00mesh.allow=" + hexID + "," + shortID[:21] + "w\x00\x00",
+		"mesh.root=self\x00mesh.peer=:7070\x00mesh.allow=" + hexID + "," + otherID + "\x00\x00",
+		"mesh.allow=" + shortID + ",AAAAAAAAAAAAAAAAAAAAAA\x00\x00",
 		"mesh.root=" + keyText + "\x00mesh.peer=10.7.0.10:7070\x00mesh.epoch=7\x00\x00",
 		"mesh.time=5000,6000,12000,6000\x00mesh.fail=1\x00mesh.route=1\x00mesh.lab=1\x00\x00",
 	} {

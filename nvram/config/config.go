@@ -146,9 +146,9 @@ const (
 // Reasons is every word that a Refusal can have, damage's included: what a list of them elsewhere
 // has to agree with.
 func Reasons() []Reason {
-	reasons := []Reason{ReasonEmpty, ReasonFlag, ReasonNumber, ReasonRange, ReasonCount, ReasonAddress,
-		ReasonPrefix, ReasonSubnet, ReasonPort, ReasonBase64, ReasonKey, ReasonID, ReasonDuplicate,
-		ReasonRole}
+	reasons := []Reason{ReasonEmpty, ReasonFlag, ReasonNumber, ReasonRange, ReasonCount,
+		ReasonAddress, ReasonPrefix, ReasonSubnet, ReasonPort, ReasonBase64, ReasonKey, ReasonID,
+		ReasonDuplicate, ReasonRole}
 	for _, f := range nvram.FaultReasons() {
 		if r := Reason(f); r != ReasonDuplicate {
 			reasons = append(reasons, r)

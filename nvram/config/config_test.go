@@ -223,7 +223,8 @@ func TestARefusedValueTurnsItsFeatureOff(t *testing.T) {
 		mesh  bool // RefusesMesh
 		value string
 	}{
-		{KeyIP, func(c *Config) { c.Address, c.Gateway = netip.Prefix{}, netip.Addr{} }, false, "x/24"},
+		{KeyIP, func(c *Config) { c.Address, c.Gateway = netip.Prefix{}, netip.Addr{} }, false,
+			"x/24"},
 		{KeyGW, func(c *Config) { c.Gateway = netip.Addr{} }, false, "x"},
 		{KeyRoot, func(c *Config) { c.Root = Root{} }, true, "x"},
 		{KeyPeer, func(c *Config) { c.Peer = Peer{} }, true, "x"},
