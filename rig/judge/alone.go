@@ -41,7 +41,7 @@ func (q *inquiry) keptEpoch(authority string, window time.Duration) {
 		if !ok {
 			return
 		}
-		status, ok := a.first("node")
+		status, ok := a.nodeRow()
 		if !ok {
 			q.violated("GET /mesh of %s has no node row", authority)
 			return
@@ -64,7 +64,7 @@ func (q *inquiry) servesAlone(authority string) {
 	anytime := func(journal.Record) bool { return true }
 	status, ok := q.pick(authority, "GET", "/mesh", true, anytime)
 	if ok {
-		line, _ := status.first("node")
+		line, _ := status.nodeRow()
 		q.want(authority, line, "mutable=1")
 	}
 	a, ok := q.pick(authority, "GET", "/mesh/homes", true, anytime)

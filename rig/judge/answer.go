@@ -97,3 +97,16 @@ func (a *answer) first(prefix string, words ...string) (evidence.Line, bool) {
 	}
 	return evidence.Line{}, false
 }
+
+// nodeRow returns the row in which a node tells its state (GET /mesh).
+func (a *answer) nodeRow() (evidence.Line, bool) {
+	for _, l := range a.lines {
+		if strings.HasPrefix(l.String(), nodeHead) {
+			return l, true
+		}
+	}
+	return evidence.Line{}, false
+}
+
+// nodeHead starts that row.
+const nodeHead = "node "

@@ -71,5 +71,5 @@ func statusLine(h *journal.HTTP) (evidence.Line, bool) {
 	}
 	first, _, _ := strings.Cut(h.Body, "\n")
 	l, err := evidence.ParseStatus(first)
-	return l, err == nil
+	return l, err == nil && strings.HasPrefix(first, nodeHead)
 }

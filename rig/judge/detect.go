@@ -183,7 +183,7 @@ func (q *inquiry) want1(where, node string, printed Row, fields ...string) {
 	if !ok {
 		return
 	}
-	if status, ok := a.first("node"); ok {
+	if status, ok := a.nodeRow(); ok {
 		q.want(where+" of "+node, status, fields...)
 		return
 	}

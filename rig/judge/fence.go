@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/mesh/id"
@@ -68,6 +69,9 @@ func Fenced(epoch id.Epoch, survivor, victim string) Check {
 }
 
 func (q *inquiry) fences(epoch id.Epoch, survivor, victim string) {
+	if _, ok := q.only(survivor, "epoch="+epoch.String(), "mesh-fail", "removed"); !ok {
+		return // whether a fence is missing cannot be said before the removal
+	}
 	cached, ok := q.cached(survivor, victim)
 	if !ok {
 		return
@@ -77,10 +81,7 @@ func (q *inquiry) fences(epoch id.Epoch, survivor, victim string) {
 		return
 	}
 	printed := make(map[id.Object]int)
-	for _, row := range q.run.rows(survivor, "mesh-route", "fence") {
-		if fieldOf(row.Line, "reason") != "left-view" {
-			continue
-		}
+	for _, row := range q.run.leftView(survivor) {
 		q.cite(row.N)
 		o, _ := row.GetObject("object")
 		printed[o]++
@@ -107,4 +108,12 @@ func (q *inquiry) fences(epoch id.Epoch, survivor, victim string) {
 		q.violated("%d fences for objects that this run does not have", len(printed))
 	}
 	q.fact("%s", strings.Join(names, ", "))
+}
+
+// leftView returns a node's fences of routes to a home that left the view; an empty node means all.
+// The other reason, lease-left-view, is a lease that the node itself gave up, as at every join.
+func (r *Run) leftView(node string) []Row {
+	return slices.DeleteFunc(r.rows(node, "mesh-route", "fence"), func(row Row) bool {
+		return fieldOf(row.Line, "reason") != "left-view"
+	})
 }

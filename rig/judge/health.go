@@ -29,6 +29,9 @@ func Health() []Check {
 		{Name: "console-complete", Source: "spec 8",
 			Claim: "no console line was lost and every machine was watched to its end",
 			ask:   (*inquiry).consoleComplete},
+		{Name: "rig-well", Source: "spec 8",
+			Claim: "the rig kept up and could write everything down",
+			ask:   (*inquiry).rigWell},
 		{Name: "clocks-even", Source: "spec 6",
 			Claim: "each guest's clock runs as the rig's does",
 			ask:   (*inquiry).clocksEven},
@@ -113,6 +116,16 @@ func (q *inquiry) consoleComplete() {
 	for _, r := range q.run.Records {
 		if r.Kind == journal.KindBoot && !ended[boot{r.Node, r.Boot}] {
 			q.missing("boot %d of %s was not watched to its end", r.Boot, r.Node)
+		}
+	}
+}
+
+func (q *inquiry) rigWell() {
+	q.cite(1, len(q.run.Records))
+	for _, r := range q.run.Records {
+		if r.Kind == journal.KindTrouble {
+			q.cite(r.N)
+			q.missing("%s", r.Trouble)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (q *inquiry) table(node string, confirmed Row, epoch id.Epoch, digest strin
 	if !ok {
 		return
 	}
-	status, ok := a.first("node")
+	status, ok := a.nodeRow()
 	if !ok {
 		q.violated("%s's answer to GET /mesh has no node row", node)
 		return
@@ -135,7 +135,10 @@ func Quiet() Check {
 			for _, word := range []string{"suspect", "failed", "recovered", "removed", "stale"} {
 				q.none("", "mesh-fail", word)
 			}
-			q.none("", "mesh-route", "fence")
+			for _, row := range q.run.leftView("") {
+				q.cite(row.N)
+				q.violated("%s printed: %s", row.Node, row.Line.String())
+			}
 			q.watched()
 		},
 	}

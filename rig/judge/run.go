@@ -122,7 +122,7 @@ func sorted(nodes []id.Node) string {
 	return text
 }
 
-// select returns the rows of a node that start so, in order. An empty node means all nodes.
+// rows returns the rows of a node that start so, in order. An empty node means all nodes.
 func (r *Run) rows(node, prefix string, words ...string) []Row {
 	var found []Row
 	for _, row := range r.Rows {

@@ -120,10 +120,10 @@ func LocalStep(s LabStep, epoch id.Epoch, claim string) Check {
 
 // fenced says whether a node printed a fence of an object at an epoch.
 func (q *inquiry) fenced(node string, o id.Object, epoch id.Epoch) bool {
-	for _, row := range q.run.rows(node, "mesh-route", "fence") {
+	for _, row := range q.run.leftView(node) {
 		object, _ := row.GetObject("object")
 		at, _ := row.GetEpoch("home_epoch")
-		if object == o && at == epoch && fieldOf(row.Line, "reason") == "left-view" {
+		if object == o && at == epoch {
 			q.cite(row.N)
 			return true
 		}
