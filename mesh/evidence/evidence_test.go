@@ -10,6 +10,7 @@ import (
 
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
+	"holdfast/mesh/view"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -102,6 +103,7 @@ func TestWhatDoesNotExistIsNone(t *testing.T) {
 // suspect is a valid line that the cases below damage.
 const (
 	peerID  = "9c000000000000000000000000000002"
+	zero    = "00000000000000000000000000000000"
 	suspect = "mesh-fail: suspect node=" + peerID + " epoch=2 silent_ms=6000 at=14012"
 )
 
@@ -115,44 +117,59 @@ func TestEveryDamageIsRefused(t *testing.T) {
 		}
 		return strings.Replace(suspect, old, new, 1)
 	}
-	restored := "mesh-fail: authority state=restored epoch=4 root=" + peerID
-	installed := "mesh-view: installed epoch=3 members=2 digest=" + strings.Repeat("0", 32)
 	for name, s := range map[string]string{
-		"two spaces":                swap(" epoch", "  epoch"),
-		"a tab":                     swap(" epoch", "\tepoch"),
-		"a space at the end":        suspect + " ",
-		"a line end":                suspect + "\n",
-		"a carriage return":         suspect + "\r",
-		"upper-case hex":            swap("9c", "9C"),
-		"a short id":                swap("9c00", "9c0"),
-		"the zero id":               swap(peerID, strings.Repeat("0", 32)),
-		"a leading zero":            swap("epoch=2", "epoch=02"),
-		"a sign":                    swap("6000", "+6000"),
-		"a negative number":         swap("6000", "-6000"),
-		"a number in hex":           swap("6000", "0x1770"),
-		"epoch zero":                swap("epoch=2", "epoch=0"),
-		"a number that is too big":  swap("6000", "9223372036854775808"),
-		"an empty value":            swap("6000", ""),
-		"none where there must be":  swap("epoch=2", "epoch=none"),
-		"no at":                     swap(" at=14012", ""),
-		"at twice":                  suspect + " at=14012",
-		"at before the end":         swap(" epoch=2", " at=2"),
-		"keys in another order":     swap("epoch=2 silent_ms=6000", "silent_ms=6000 epoch=2"),
-		"an unknown key":            swap(" at=", " more=1 at="),
-		"another key":               swap("silent_ms", "silent"),
-		"a missing key":             swap(" epoch=2", ""),
-		"a key twice":               swap(" epoch=2", " epoch=2 epoch=2"),
-		"an unknown event":          swap("suspect", "suspicious"),
-		"another row's fields":      swap("suspect", "removed"),
-		"no event":                  "mesh-fail: at=1",
-		"no colon":                  swap(":", ""),
-		"an unknown prefix":         swap("mesh-fail", "mesh-fall"),
-		"only a prefix":             "mesh-fail",
-		"a prefix cut":              "mesh-",
-		"a cut line":                suspect[:50],
-		"an unknown reason":         "mesh-fail: disabled reason=whim at=40",
-		"two words for one":         "mesh-fail: disabled reason=config|config at=40",
-		"another single":            "mesh=double reason=env at=1",
+		"two spaces":               swap(" epoch", "  epoch"),
+		"a tab":                    swap(" epoch", "\tepoch"),
+		"a space at the end":       suspect + " ",
+		"a line end":               suspect + "\n",
+		"a carriage return":        suspect + "\r",
+		"upper-case hex":           swap("9c", "9C"),
+		"a short id":               swap("9c00", "9c0"),
+		"the zero id":              swap(peerID, zero),
+		"a leading zero":           swap("epoch=2", "epoch=02"),
+		"a sign":                   swap("6000", "+6000"),
+		"a negative number":        swap("6000", "-6000"),
+		"a number in hex":          swap("6000", "0x1770"),
+		"epoch zero":               swap("epoch=2", "epoch=0"),
+		"a number that is too big": swap("6000", "9223372036854775808"),
+		"an empty value":           swap("6000", ""),
+		"none where there must be": swap("epoch=2", "epoch=none"),
+		"no at":                    swap(" at=14012", ""),
+		"at twice":                 suspect + " at=14012",
+		"at before the end":        swap(" epoch=2", " at=2"),
+		"keys in another order":    swap("epoch=2 silent_ms=6000", "silent_ms=6000 epoch=2"),
+		"an unknown key":           swap(" at=", " more=1 at="),
+		"another key":              swap("silent_ms", "silent"),
+		"a missing key":            swap(" epoch=2", ""),
+		"a key twice":              swap(" epoch=2", " epoch=2 epoch=2"),
+		"an unknown event":         swap("suspect", "suspicious"),
+		"another row's fields":     swap("suspect", "removed"),
+		"no event":                 "mesh-fail: at=1",
+		"no colon":                 swap(":", ""),
+		"an unknown prefix":        swap("mesh-fail", "mesh-fall"),
+		"only a prefix":            "mesh-fail",
+		"a prefix cut":             "mesh-",
+		"a cut line":               suspect[:50],
+		"an unknown reason":        "mesh-fail: disabled reason=whim at=40",
+		"two words for one":        "mesh-fail: disabled reason=config|config at=40",
+		"another single":           "mesh=double reason=env at=1",
+	} {
+		refused(t, name, s)
+	}
+}
+
+func TestValuesOutsideTheirKindAreRefused(t *testing.T) {
+	restored := "mesh-fail: authority state=restored epoch=4 root=" + peerID
+	installed := "mesh-view: installed epoch=3 members=2 digest=" + zero
+	start := "mesh-node: start node=" + peerID + " role=member"
+	var six []string
+	for i := range view.MaxMembers + 1 {
+		six = append(six, peerID[1:]+string(rune('0'+i)))
+	}
+	if _, err := Parse(installed + " snapshot=" + strings.Join(six[1:], ",") + " at=1"); err != nil {
+		t.Error(err)
+	}
+	for name, s := range map[string]string{
 		"a flag that is no flag":    restored + " mutable=2 at=1",
 		"fields of the other state": restored + " mutable=0 reads=lease lease_sent_ms=1 at=1",
 		"a port that is none":       "mesh-link: refused remote=10.7.0.11:65536 reason=tls at=1",
@@ -160,15 +177,24 @@ func TestEveryDamageIsRefused(t *testing.T) {
 		"a short address":           "mesh-link: refused remote=10.7.0:1 reason=tls at=1",
 		"an address without port":   "mesh-link: refused remote=10.7.0.11 reason=tls at=1",
 		"an unsorted snapshot":      installed + " snapshot=" + peerID + ",6f" + peerID[2:] + " at=1",
+		"a snapshot of six":         installed + " snapshot=" + strings.Join(six, ",") + " at=1",
+		"the zero boot":             start + " boot=" + zero[:16] + " epoch=1 ip=10.7.0.10 seed=nvram at=1",
 		"a panic without a message": "panic: ",
 		"a panic without a space":   "panic:mesh: broken",
+		"a panic with a delete":     "panic: mesh: broken\x7f",
 		"a panic of two lines":      "panic: mesh: broken\nand more",
 	} {
-		l, err := Parse(s)
-		var wrong *Error
-		if !errors.As(err, &wrong) || l != (Line{}) {
-			t.Errorf("%s: %q is %v, %v", name, s, l, err)
-		}
+		refused(t, name, s)
+	}
+}
+
+// refused fails unless s claims to be evidence and is refused for what is wrong with it.
+func refused(t *testing.T, name, s string) {
+	t.Helper()
+	l, err := Parse(s)
+	var wrong *Error
+	if !errors.As(err, &wrong) || l != (Line{}) {
+		t.Errorf("%s: %q is %v, %v", name, s, l, err)
 	}
 }
 
@@ -282,6 +308,19 @@ func TestGettersReadOnlyTheirKind(t *testing.T) {
 func second[T any](_ T, ok bool) bool { return ok }
 
 func TestTextFromOutsideCannotBreakALine(t *testing.T) {
+	long := strings.Repeat("x", textMax)
+	for key, want := range map[string]string{"mesh.foo": "mesh.foo", "none": "none", "": "?",
+		"a b=c\n\x7f": "a?b=c??", "é": "??", long + "x": long} {
+		l := New("mesh-env", "unknown").Str("key", key).At(1)
+		if got, _ := l.Get("key"); got != want || l.Check() != nil {
+			t.Errorf("%q is written %q: %v", key, got, l.Check())
+		}
+	}
+	for _, key := range []string{long + "x", "é", "\x7f", "\x01"} {
+		if l, err := Parse("mesh-env: unknown key=" + key + " at=1"); err == nil {
+			t.Errorf("%q is accepted: %s", key, l)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.String().Draw(t, "key")
 		l := New("mesh-env", "unknown").Str("key", key).At(1)

@@ -101,9 +101,6 @@ func (r Row) match(s string) (int, string) {
 	if r.Head == "" {
 		rest = " " + rest
 	}
-	if rest != "" && rest[0] != ' ' {
-		return -1, "another head"
-	}
 	fields := r.fields()
 	for i, f := range fields {
 		if rest == "" {
