@@ -127,7 +127,7 @@ func (h handler) step(r *http.Request, digits string) Answer {
 		return Refuse(http.StatusBadRequest, "malformed: the body is cap=<base64url>")
 	}
 	capability, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder skips
 		return Refuse(http.StatusBadRequest,
 			"malformed: the capability is not base64url without padding")
 	}

@@ -77,11 +77,12 @@ type Server struct {
 // New makes the server of a site.
 func New(site Site) *Server {
 	return &Server{http: http.Server{
-		Handler:        handler{site},
-		ReadTimeout:    readTime,
-		WriteTimeout:   writeTime,
-		IdleTimeout:    IdleTime,
-		MaxHeaderBytes: HeadMax - headSlop + 1, // 0 would mean the default of a megabyte
+		Handler:      handler{site},
+		ReadTimeout:  readTime,
+		WriteTimeout: writeTime,
+		IdleTimeout:  IdleTime,
+		// 0 would mean the default of a megabyte, so that one byte more than HeadMax passes.
+		MaxHeaderBytes: HeadMax - headSlop + 1,
 		// What strangers send is answered, not logged: the console is for evidence.
 		ErrorLog:                     log.New(io.Discard, "", 0),
 		DisableGeneralOptionsHandler: true,
