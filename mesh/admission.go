@@ -23,8 +23,10 @@ import (
 //	                 | Join, in the view          v                                  v
 //	                 +-------> Confirm         Refuse duplicate       view change, then Confirm
 //
-// A Join is idempotent by (id, boot): while that boot is in the view the answer is the current view
-// and no new epoch, whatever the nonces.
+// Every step can be repeated. A JoinReq or Join that comes again gets the answer that the first one
+// got: it never starts the admission anew, or a joiner that asks every second would never get past
+// a probe of one. A Join is idempotent by (id, boot): while that boot is in the view the answer is
+// the current view and no new epoch, whatever the nonces.
 const (
 	probeMS   = 1_000 // how long an old boot has to answer before it is replaced
 	readyMS   = 6_000 // how long a learner has to hold all records
@@ -40,54 +42,61 @@ const (
 	stageLearner
 )
 
+// admission is about the boot that its session names: naming another one ends it.
 type admission struct {
 	stage     stage
-	challenge id.Nonce // single use
+	challenge id.Nonce // good for one admission
 	nonce     id.Nonce // the joiner's
+	over      id.Boot  // which boot in the view it is to replace, 0 for none
+	probe     id.Nonce // what that boot was asked with
 	until     when.Instant
-	probed    when.Instant // when the old boot was asked
 }
 
 func (n *Node) joinReq(s *session, m *wire.JoinReq) {
-	if m.Boot == 0 {
-		n.refuseJoin(s, 0, refusal.Malformed, 0)
-		return
-	}
 	n.names(s, m.Boot)
-	s.admission = admission{stage: stageChallenged, challenge: n.random.nonce()}
-	n.send(s, &wire.Challenge{Nonce: s.admission.challenge, AuthorityBoot: n.c.Boot})
+	a := &s.admission
+	switch a.stage {
+	case stageNone:
+		*a = admission{stage: stageChallenged, challenge: n.random.nonce()}
+		fallthrough
+	case stageChallenged:
+		n.send(s, &wire.Challenge{Nonce: a.challenge, AuthorityBoot: n.c.Boot})
+	case stageLearner:
+		n.send(s, &wire.JoinState{Nonce: a.nonce})
+	case stageProbing: // the answer is not known yet
+	}
 }
 
 // join judges a signed Join and starts the admission.
 func (n *Node) join(s *session, m *wire.Join) {
+	a := &s.admission
+	if a.stage > stageChallenged && m.Challenge == a.challenge && m.Nonce == a.nonce {
+		return // the same one again, and the admission goes on
+	}
 	if w := n.judgeJoin(s, m); w != refusal.OK {
 		n.refuseJoin(s, m.Nonce, w, refusalMS)
 		return
 	}
-	if n.authority.halted {
+	if n.halted != refusal.OK {
 		return // the certificate that came with the Join has just proved a fork
 	}
-	a := &s.admission
-	a.challenge, a.nonce = 0, m.Nonce
+	a.nonce = m.Nonce
 	if n.view().HasBoot(s.peer, s.boot) {
 		n.confirm(s)
 		return
 	}
-	if old := n.members.Find(s.peer); old != nil && n.probe(old) {
-		a.stage, a.until, a.probed = stageProbing, n.now.Add(probeMS), n.now
-		return
-	}
-	n.learn(s)
+	n.consider(s)
 }
 
 // judgeJoin returns the word to refuse with, if any. Signatures come last: they cost the most.
 func (n *Node) judgeJoin(s *session, m *wire.Join) refusal.Word {
 	a := &s.admission
+	answers := a.stage == stageChallenged && m.Challenge == a.challenge ||
+		n.view().HasBoot(s.peer, m.Boot)
 	switch {
-	case a.stage != stageChallenged || m.Challenge != a.challenge || m.Boot != s.boot ||
-		m.AuthorityBoot != n.c.Boot:
+	case !answers || m.Boot != s.boot || m.AuthorityBoot != n.c.Boot:
 		return refusal.NotAllowed // not an answer to this session's Challenge: replayed, or late
-	case !slices.Contains(n.c.Allow, s.peer):
+	case s.peer == n.self || !slices.Contains(n.c.Allow, s.peer):
 		return refusal.NotAllowed
 	case m.Timing != n.c.Timing:
 		return refusal.Timing
@@ -113,9 +122,9 @@ func (n *Node) compare(v *view.View) {
 	have := n.view()
 	switch {
 	case v.Epoch > have.Epoch:
-		n.halt(evidence.New("mesh-fail", "refused").Str("reason", "marks"))
+		n.halt(refusal.NoAuthority, evidence.New("mesh-fail", "refused").Str("reason", "marks"))
 	case v.Epoch == have.Epoch && v.Digest() != have.Digest():
-		n.halt(n.forkRow(have, v))
+		n.halt(refusal.Fork, n.forkRow(have, v))
 	}
 }
 
@@ -125,15 +134,52 @@ func (n *Node) refuseJoin(s *session, nonce id.Nonce, w refusal.Word, retry uint
 	n.send(s, &wire.Refuse{Nonce: nonce, Word: w, RetryMS: retry})
 }
 
+// consider goes on with an accepted Join: another boot of the same node that is in the view, and may
+// live, is asked first.
+func (n *Node) consider(s *session) {
+	a := &s.admission
+	a.over = 0
+	old := n.members.Find(s.peer)
+	if old != nil {
+		a.over = old.Boot
+	}
+	if old == nil || !n.probe(s, old) {
+		n.learn(s)
+	}
+}
+
 // probe asks the boot of a member that is still in the view to show that it lives, and reports
 // whether that is worth waiting for: only one heard of within the suspicion time can.
-func (n *Node) probe(old *member.Entry) bool {
-	s := n.best(old.ID, old.Boot)
-	if s == nil || old.Silence(n.now) >= n.c.Timing.Suspect {
+func (n *Node) probe(s *session, old *member.Entry) bool {
+	if old.Silence(n.now) >= n.c.Timing.Suspect {
 		return false
 	}
-	n.send(s, &wire.Ping{Nonce: n.random.nonce()})
-	return true
+	a := &s.admission
+	a.probe, a.until = n.random.nonce(), n.now.Add(probeMS)
+	asked := false
+	for i := range n.sessions {
+		if o := &n.sessions[i]; o.peer == old.ID && o.boot == old.Boot {
+			n.send(o, &wire.Ping{Nonce: a.probe})
+			asked = true
+		}
+	}
+	if asked {
+		a.stage = stageProbing
+	}
+	return asked
+}
+
+// pong takes the answer to a Ping. One to a probe shows that the boot in the view lives: whoever
+// wanted to replace it is a second machine with the same key. Frames that the old boot had sent
+// before show nothing.
+func (n *Node) pong(s *session, m *wire.Pong) {
+	for i := range n.sessions {
+		o := &n.sessions[i]
+		a := &o.admission
+		if a.stage == stageProbing && o.peer == s.peer && a.over == s.boot && a.probe == m.Nonce {
+			n.refuseJoin(o, a.nonce, refusal.Duplicate, refusalMS)
+		}
+	}
 }
 
 // learn makes the joiner a learner: it may hold records but is in no view yet. Without replication
@@ -143,9 +189,24 @@ func (n *Node) learn(s *session) {
 	n.send(s, &wire.JoinState{Nonce: s.admission.nonce})
 }
 
+// joinReady ends the learning. When meanwhile another boot of the node has been admitted, that one
+// is considered as the old one was.
 func (n *Node) joinReady(s *session, m *wire.JoinReady) {
-	if s.admission.stage == stageLearner && m.Nonce == s.admission.nonce {
+	a := &s.admission
+	if a.stage != stageLearner || m.Nonce != a.nonce {
+		return
+	}
+	var over id.Boot
+	if e := n.members.Find(s.peer); e != nil {
+		over = e.Boot
+	}
+	switch over {
+	case s.boot:
+		n.confirm(s) // admitted through another session
+	case a.over:
 		n.admit(s)
+	default:
+		n.consider(s)
 	}
 }
 
@@ -155,30 +216,31 @@ func (n *Node) admissionTime() {
 		s := &n.sessions[i]
 		a := &s.admission
 		switch {
-		case a.stage == stageProbing && n.heardSince(s.peer, a.probed):
-			n.refuseJoin(s, a.nonce, refusal.Duplicate, refusalMS)
-		case a.stage == stageProbing && n.now >= a.until:
+		case a.stage < stageProbing:
+		case n.view().HasBoot(s.peer, s.boot):
+			n.confirm(s) // admitted through another session
+		case n.now < a.until:
+		case a.stage == stageProbing:
 			n.learn(s)
-		case a.stage == stageLearner && n.now >= a.until:
+		default:
 			n.refuseJoin(s, a.nonce, refusal.NotReady, refusalMS)
 		}
 	}
 }
 
-// heardSince reports whether the member's boot in the view has been heard after t.
-func (n *Node) heardSince(peer id.Node, t when.Instant) bool {
-	e := n.members.Find(peer)
-	return e != nil && e.Heard > t
+// excuseProbes gives a probed boot the time back in which this node did not listen (rule L5).
+func (n *Node) excuseProbes(pause when.Span) {
+	for i := range n.sessions {
+		if a := &n.sessions[i].admission; a.stage == stageProbing {
+			a.until = a.until.Add(pause)
+		}
+	}
 }
 
 // admit puts the joiner's boot into a view and confirms it. A new boot always costs an epoch when
 // failure detection is on; else only once something was committed (spec/system.md section 4).
 func (n *Node) admit(s *session) {
 	v := n.view()
-	if v.HasBoot(s.peer, s.boot) {
-		n.confirm(s) // admitted through another session while this one learned
-		return
-	}
 	m := view.Member{ID: s.peer, Incarnation: v.Epoch + 1, Boot: s.boot}
 	copy(m.Key[:], s.key)
 	old, was := v.Find(s.peer)
@@ -199,13 +261,19 @@ func (n *Node) admit(s *session) {
 }
 
 // formerHolders are the boots whose write leases may still cover objects that the joiner is to get:
-// its own predecessor, and every member that loses an object to it (rule L16). The authority itself
-// loses what it loses in this very step.
+// its own predecessor, every member that loses an object to it, and whoever those were waiting for
+// themselves (rule L16). The authority itself loses what it loses in this very step.
 func (n *Node) formerHolders(joiner id.Node, next []view.Member) []member.Wait {
 	var waits []member.Wait
 	for i := range n.members.All() {
 		e := &n.members.All()[i]
-		if e.Acked && (e.ID == joiner || n.losesTo(e.ID, joiner, next)) {
+		if e.ID != joiner && !n.losesTo(e.ID, joiner, next) {
+			continue
+		}
+		if e.Waiting(n.now) {
+			waits = append(waits, e.Waits...)
+		}
+		if e.Acked {
 			w := member.Wait{Node: e.ID, Boot: e.Boot, Until: e.LastAck.Add(n.c.Timing.Fence())}
 			waits = append(waits, w)
 		}

@@ -5,6 +5,7 @@ import (
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/mesh/member"
+	"holdfast/mesh/refusal"
 	"holdfast/mesh/timing"
 	"holdfast/mesh/view"
 	"holdfast/mesh/when"
@@ -17,9 +18,8 @@ const resendMS = 1_000
 // authority is what only the authority holds. It alone signs views: it admits, convicts and removes
 // (ADR-0008 section 2).
 type authority struct {
-	halted     bool         // fail-stop: it signs, acknowledges and commits nothing any more
 	toldRefuse when.Instant // when it last said that it refused an unproven epoch
-	committed  bool         // an object was committed in this boot
+	committed  bool         // an object may have been committed in this boot, here or elsewhere
 }
 
 // found makes the view of one that an authority starts with.
@@ -61,9 +61,16 @@ func (n *Node) push(e *member.Entry) {
 	}
 }
 
+// pushAgain sends the current view to a member, unless that has just been done.
+func (n *Node) pushAgain(e *member.Entry) {
+	if n.now.Sub(e.Pushed) >= resendMS {
+		n.push(e)
+	}
+}
+
 // authorityTime does what the authority owes to the passing of time.
 func (n *Node) authorityTime() {
-	if n.authority.halted {
+	if n.halted != refusal.OK {
 		return
 	}
 	n.admissionTime()
@@ -72,8 +79,8 @@ func (n *Node) authorityTime() {
 	}
 	for i := range n.members.All() {
 		e := &n.members.All()[i]
-		if e.Viewed < n.view().Epoch && n.now.Sub(e.Pushed) >= resendMS {
-			n.push(e)
+		if e.Viewed < n.view().Epoch {
+			n.pushAgain(e)
 		}
 	}
 }
@@ -112,7 +119,7 @@ func (n *Node) drain(e *member.Entry) {
 	e.Drain, e.DrainEnd = member.DrainedOnce, n.now
 	for i := range n.sessions {
 		if s := &n.sessions[i]; s.peer == e.ID {
-			s.drained = false
+			s.barriers++
 			e.Drain, e.DrainEnd = member.DrainAsked, n.now.Add(timing.HandlerMS)
 			n.out.add(Drain{s.id})
 		}
@@ -127,13 +134,13 @@ func (n *Node) drained(in Drained) {
 	if s == nil || n.c.Role != Authority {
 		return
 	}
-	s.drained = true
+	s.barriers = max(0, s.barriers-1)
 	e := n.members.Find(s.peer)
 	if e == nil || e.Drain != member.DrainAsked {
 		return
 	}
 	for i := range n.sessions {
-		if o := &n.sessions[i]; o.peer == e.ID && !o.drained {
+		if o := &n.sessions[i]; o.peer == e.ID && o.barriers > 0 {
 			return
 		}
 	}
@@ -153,7 +160,8 @@ func (n *Node) convict(e *member.Entry) {
 
 // authorityFrame takes a frame that only an authority gets.
 func (n *Node) authorityFrame(s *session, epoch id.Epoch, m wire.Message) {
-	if n.authority.halted {
+	if n.halted != refusal.OK {
+		n.haltedFrame(s, m)
 		return
 	}
 	switch m := m.(type) {
@@ -172,6 +180,8 @@ func (n *Node) authorityFrame(s *session, epoch id.Epoch, m wire.Message) {
 		n.current(s, 0)
 	case *wire.ViewAck:
 		n.viewAck(s, m)
+	case *wire.View:
+		n.proven(m)
 	}
 }
 
@@ -182,15 +192,13 @@ func (n *Node) current(s *session, epoch id.Epoch) bool {
 	in := e != nil && e.Boot == s.boot
 	switch {
 	case epoch > n.view().Epoch:
-		n.unproven()
+		n.unproven(s)
 		return false
 	case !in:
 		n.tellStale(s)
 		return false
 	case epoch < n.view().Epoch:
-		if n.now.Sub(e.Pushed) >= resendMS {
-			n.push(e)
-		}
+		n.pushAgain(e)
 		return false
 	}
 	return true
@@ -207,12 +215,20 @@ func (n *Node) tellStale(s *session) {
 	n.send(s, m)
 }
 
-// unproven says, at most once a second, that a frame claimed an epoch above the authority's own
-// without a certificate. The claim alone is no proof that this authority has forgotten something.
-func (n *Node) unproven() {
+// unproven says, at most once a second, that a frame claimed an epoch above the authority's own, and
+// asks for the certificate. The claim alone is no proof that this authority has forgotten something.
+func (n *Node) unproven(s *session) {
 	if a := &n.authority; a.toldRefuse == 0 || n.now.Sub(a.toldRefuse) >= resendMS {
 		a.toldRefuse = n.now
 		n.print(evidence.New("mesh-fail", "refused").Str("reason", "unproven"))
+		n.send(s, &wire.ViewReq{})
+	}
+}
+
+// proven takes a certificate that a member holds against the authority's view.
+func (n *Node) proven(m *wire.View) {
+	if c, err := view.Parse(m.Certificate, n.c.Root); err == nil {
+		n.compare(&c.View)
 	}
 }
 
@@ -222,6 +238,7 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 	v := n.view()
 	if m.Node != s.peer || m.Boot != e.Boot || m.Incarnation != e.Incarnation ||
 		m.Digest != v.Digest() || m.AuthorityBoot != n.c.Boot {
+		n.pushAgain(e) // two views under one number: the member sees that by the certificate
 		return
 	}
 	if e.Health == detect.Failed || e.Waiting(n.now) {
@@ -241,11 +258,12 @@ func (n *Node) viewAck(s *session, m *wire.ViewAck) {
 	n.members.Released(e.ID, e.Boot)
 }
 
-// halt stops the authority for good: it has seen proof that it, or another holder of its key,
-// signed something that it does not know of. Serving on could make a second home.
-func (n *Node) halt(row evidence.Line) {
-	if !n.authority.halted {
-		n.authority.halted = true
-		n.print(row)
+// haltedFrame answers those who wait for an answer of an authority that has halted.
+func (n *Node) haltedFrame(s *session, m wire.Message) {
+	switch m := m.(type) {
+	case *wire.JoinReq:
+		n.send(s, &wire.Refuse{Word: refusal.NotReady, RetryMS: refusalMS})
+	case *wire.Join:
+		n.send(s, &wire.Refuse{Nonce: m.Nonce, Word: refusal.NotReady, RetryMS: refusalMS})
 	}
 }

@@ -2,28 +2,42 @@ package mesh_test
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
+	"holdfast/mesh"
 	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
 )
 
 // TestConversations runs the scripts in testdata/conversations and compares everything that the
 // nodes say with what the scripts hold. `go test ./mesh -run Conversations -rewrite` writes them
 // anew; the difference is then read like any other. The commands:
 //
-//	nodes NAMES...          an authority and members, all off; options detect=off, route=off, lab=off
+//	nodes NAMES...          an authority and members, all off; options detect=off, route=off, lab=off,
+//	                        objects=N for the first N lab objects only
+//	twin NAME               adds NAME-twin, a machine with the same key
+//	config NAME OPTION      before its boot: allow=none, fail=MS
 //	boot NAME               switches a machine on
 //	connect NAME            opens a session from a member to the authority
 //	disconnect NAME         ends all of its sessions, at both ends
+//	hangup NAME             ends all of its sessions at its own end
 //	run MS                  lets time pass
-//	cut NAME | heal NAME    holds what is sent on its sessions | lets it go on its way
+//	cut NAME | heal NAME    holds what is sent to and from it | lets it go on its way
+//	freeze NAME             holds it on its present sessions only
+//	delay NAME MS           how long frames take on its present sessions, each way
 //	kill NAME               switches a machine off without a word
 //	stop NAME | cont NAME   a machine does not run, its counter does
-//	step NAME N OBJECT      a lab step with a capability for that object
+//	clock NAME MS           sets its counter forward, or back when negative
+//	keep NAME               remembers the latest frame of each kind that it has got
+//	again NAME KIND         it gets the remembered one, else the latest, on its newest session
+//	garbage NAME            it gets a frame that no node sends
+//	step NAME N OBJECT      a lab step with a capability for that object, until its answer
+//	launch NAME N OBJECT    the same, without waiting
 //	status NAME | homes NAME
 //	frames on|off           also lists every frame
 func TestConversations(t *testing.T) {
@@ -48,10 +62,14 @@ func TestConversations(t *testing.T) {
 func conversationWorld(t *testing.T, d *datadriven.TestData) *world {
 	var names []string
 	off := map[string]bool{}
+	objects := len(labNames)
 	for _, a := range d.CmdArgs {
-		if len(a.Vals) == 0 {
+		switch {
+		case len(a.Vals) == 0:
 			names = append(names, a.Key)
-		} else {
+		case a.Key == "objects":
+			objects = number(t, d, a.Vals[0])
+		default:
 			off[a.Key] = a.Vals[0] == "off"
 		}
 	}
@@ -60,30 +78,41 @@ func conversationWorld(t *testing.T, d *datadriven.TestData) *world {
 		m.config.Detect = !off["detect"]
 		m.config.Route = !off["route"]
 		m.config.Lab = !off["lab"]
+		m.config.LabObject = labNames[:objects]
 	}
 	return w
+}
+
+func number(t testing.TB, d *datadriven.TestData, s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		d.Fatalf(t, "%s: %v", d.Cmd, err)
+	}
+	return n
 }
 
 func command(w *world, d *datadriven.TestData) {
 	arg := func(i int) string { return d.CmdArgs[i].Key }
 	switch d.Cmd {
 	case "run":
-		ms, err := strconv.Atoi(arg(0))
-		if err != nil {
-			d.Fatalf(w.t, "run: %v", err)
-		}
-		w.run(when.Span(ms))
+		w.run(when.Span(number(w.t, d, arg(0))))
 	case "frames":
 		w.frames = arg(0) == "on"
 	case "step":
-		number, err := strconv.Atoi(arg(1))
-		if err != nil {
-			d.Fatalf(w.t, "step: %v", err)
-		}
-		answer := w.labStep(w.machine(arg(0)), number, arg(2))
+		answer := w.labStep(w.machine(arg(0)), number(w.t, d, arg(1)), arg(2))
 		if !strings.HasPrefix(answer, "mesh-route: result") { // else it has been printed as evidence
 			fmt.Fprintf(&w.log, "%s\n", answer)
 		}
+	case "launch":
+		w.launch(w.machine(arg(0)), number(w.t, d, arg(1)), arg(2))
+	case "status":
+		status(w, w.machine(arg(0)))
+	case "homes":
+		homes(w, w.machine(arg(0)))
+	case "twin":
+		w.twin(w.machine(arg(0)))
+	case "config":
+		configure(w, d, w.machine(arg(0)))
 	default:
 		machineCommand(w, d, w.machine(arg(0)))
 	}
@@ -94,30 +123,73 @@ func machineCommand(w *world, d *datadriven.TestData, m *machine) {
 	case "boot":
 		w.boot(m)
 	case "connect":
-		w.connect(m, w.nodes[0])
+		w.connect(m)
 	case "disconnect":
 		for _, l := range w.linksOf(m) {
 			w.disconnect(l)
 		}
-	case "cut", "heal":
+	case "hangup":
 		for _, l := range w.linksOf(m) {
-			l.cut = d.Cmd == "cut"
+			w.hangUp(m, l.id)
+		}
+	case "cut", "heal":
+		w.cut(m, d.Cmd == "cut")
+	case "freeze":
+		for _, l := range w.linksOf(m) {
+			l.ends[0].cut, l.ends[1].cut = true, true
+		}
+	case "delay":
+		d := when.Span(number(w.t, d, d.CmdArgs[1].Key))
+		for _, l := range w.linksOf(m) {
+			l.ends[0].latency, l.ends[1].latency = d, d
 		}
 	case "kill":
 		w.kill(m)
-	case "stop", "cont":
-		m.stopped = d.Cmd == "stop"
-	case "status":
-		status(w, m)
-	case "homes":
-		for _, h := range m.node.Homes(w.counter(m)) {
-			fmt.Fprintf(&w.log, "%s home=%s home_epoch=%d lease=%s read_ms=%d write_ms=%d version=%d\n",
-				h.Name, w.names.Replace(h.Home.String()), h.HomeEpoch, h.Lease, h.ReadMS, h.WriteMS,
-				h.Version)
-		}
+	case "stop":
+		m.stopped = true
+	case "cont":
+		w.resume(m)
+	case "clock":
+		m.jumped += when.Span(number(w.t, d, d.CmdArgs[1].Key))
+	case "keep":
+		m.kept = maps.Clone(m.got)
+	case "again":
+		w.again(m, d.CmdArgs[1].Key)
+	case "garbage":
+		links := w.linksOf(m)
+		w.step(m, mesh.Frame{Session: links[len(links)-1].id, Data: []byte("GET / HTTP/1.1")})
 	default:
 		d.Fatalf(w.t, "unknown command %s", d.Cmd)
 	}
+}
+
+func configure(w *world, d *datadriven.TestData, m *machine) {
+	for _, a := range d.CmdArgs[1:] {
+		switch a.Key {
+		case "allow":
+			m.config.Allow = nil
+		case "fail":
+			m.config.Timing.Fail = when.Span(number(w.t, d, a.Vals[0]))
+		default:
+			d.Fatalf(w.t, "config: unknown option %s", a.Key)
+		}
+	}
+}
+
+// again delivers the latest frame of a kind that the machine has got once more.
+func (w *world) again(m *machine, kind string) {
+	links := w.linksOf(m)
+	frames := m.kept
+	if frames == nil {
+		frames = m.got
+	}
+	for k, data := range frames {
+		if k.String() == kind {
+			w.step(m, mesh.Frame{Session: links[len(links)-1].id, Data: data})
+			return
+		}
+	}
+	w.t.Fatalf("%s has never got a %s", m.name, kind)
 }
 
 func status(w *world, m *machine) {
@@ -131,12 +203,19 @@ func status(w *world, m *machine) {
 		m.node.CountersRow(w.counter(m)))
 }
 
-func (w *world) linksOf(m *machine) []*link {
-	var links []*link
-	for _, l := range w.links {
-		if l.ends[0] == m || l.ends[1] == m {
-			links = append(links, l)
-		}
+func homes(w *world, m *machine) {
+	for _, h := range m.node.Homes(w.counter(m)) {
+		fmt.Fprintf(&w.log, "%s home=%s home_epoch=%d lease=%s read_ms=%d write_ms=%d version=%d\n",
+			h.Name, w.names.Replace(h.Home.String()), h.HomeEpoch, h.Lease, h.ReadMS, h.WriteMS,
+			h.Version)
 	}
-	return links
+}
+
+// kindOf is the kind of a well-formed frame.
+func kindOf(data []byte) (wire.Kind, bool) {
+	_, m, err := wire.Parse(data)
+	if err != nil {
+		return 0, false
+	}
+	return m.Kind(), true
 }

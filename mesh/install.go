@@ -3,6 +3,7 @@ package mesh
 import (
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
 	"holdfast/mesh/view"
 )
@@ -35,7 +36,7 @@ func (n *Node) install(c view.Certificate) {
 			n.print(leaseRow(&n.objects.All()[i]))
 		}
 	}
-	n.dropStaged()
+	n.dropStaged(refusal.StaleEpoch)
 }
 
 type heldLease struct {

@@ -36,6 +36,8 @@ var labSteps = map[int]labStep{
 func (n *Node) homedAtAuthority(o *route.Object) bool { return o.Route == n.view().Authority }
 func (n *Node) homedAtMember(o *route.Object) bool    { return o.Route != n.view().Authority }
 
+func (n *Node) anyObject(*route.Object) bool { return true }
+
 // justFenced picks an object whose cached route the current view has fenced: it was homed at a node
 // that has been removed.
 func (n *Node) justFenced(o *route.Object) bool { return o.Fenced == n.view().Epoch }
@@ -53,7 +55,11 @@ func (n *Node) labStep(in LabStep) {
 	case step.role != n.c.Role:
 		refuse(WrongRole)
 	default:
-		o := n.pick(step.picks)
+		fits := step.picks
+		if !n.c.Route {
+			fits = (*Node).anyObject // without routing nobody is its home, and the answer says so
+		}
+		o := n.pick(fits)
 		if n.state != Joined || o == nil {
 			refuse(WrongOrder)
 			return
@@ -79,12 +85,12 @@ func (n *Node) pick(fits func(*Node, *route.Object) bool) *route.Object {
 // replayStep is step 7: a frame of an old epoch arrives, as from the session it came on then. It
 // goes through the receive path that every RouteReq takes, and must be refused there.
 func (n *Node) replayStep(in LabStep) {
-	if n.c.Role != Authority || len(n.kept.data) == 0 {
-		status := WrongOrder
-		if n.c.Role != Authority {
-			status = WrongRole
-		}
-		n.out.add(Answer{Ticket: in.Ticket, Status: status})
+	if n.c.Role != Authority {
+		n.out.add(Answer{Ticket: in.Ticket, Status: WrongRole})
+		return
+	}
+	if len(n.kept.data) == 0 || len(n.ops) == opsMax {
+		n.out.add(Answer{Ticket: in.Ticket, Status: WrongOrder})
 		return
 	}
 	epoch, m, err := wire.Parse(n.kept.data)
@@ -93,9 +99,8 @@ func (n *Node) replayStep(in LabStep) {
 	}
 	q := m.(*wire.RouteReq)
 	// The operation only carries the answer to the result row: it is never sent.
-	n.ops = append(n.ops, op{ticket: in.Ticket, step: in.Number, q: *q, target: n.self,
-		until: n.now.Add(opTimeoutMS), attempts: 1})
-	n.serve(from{local: true, node: n.kept.peer}, epoch, q)
+	p := n.begun(op{ticket: in.Ticket, step: in.Number, q: *q, target: n.self, attempts: 1})
+	n.serve(from{op: p.serial, node: n.kept.peer}, epoch, q)
 }
 
 // routeReq takes a request from another node.

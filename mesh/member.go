@@ -30,7 +30,6 @@ type memberState struct {
 
 	hello   when.Instant // when the last JoinReq was sent
 	after   when.Instant // a refused joiner asks again then
-	nonce   id.Nonce     // of the Join that waits for an answer
 	dialled when.Instant // when another session was last asked for
 }
 
@@ -123,22 +122,20 @@ func (n *Node) memberFrame(s *session, epoch id.Epoch, m wire.Message) {
 	case *wire.Challenge:
 		n.challenge(s, m)
 	case *wire.JoinState:
-		if m.Nonce == n.member.nonce {
+		if n.state == Joining && m.Nonce == s.joining {
 			n.send(s, &wire.JoinReady{Nonce: m.Nonce})
 		}
 	case *wire.Confirm:
 		n.confirmed(s, m)
 	case *wire.Refuse:
-		n.refused(m)
+		n.refused(s, m)
 	case *wire.View:
 		n.newView(s, m)
+	case *wire.ViewReq:
+		n.prove(s)
 	case *wire.StaleEpoch:
 		n.toldStale(s, m)
 	case *wire.LeaseAck:
-		if epoch > n.view().Epoch {
-			n.send(s, &wire.ViewReq{})
-			return
-		}
 		n.leaseAck(s, epoch, m)
 	}
 }
@@ -146,13 +143,15 @@ func (n *Node) memberFrame(s *session, epoch id.Epoch, m wire.Message) {
 // challenge answers with a signed Join. Sending one ends the lease: from now on another view may
 // name this boot, or a successor of it.
 func (n *Node) challenge(s *session, m *wire.Challenge) {
-	if n.state != Joining {
-		return // an answer to a JoinReq of before the last Confirm
+	if n.state != Joining || n.now < n.member.after {
+		return // an answer to a JoinReq of before the last Confirm or Refuse
 	}
 	n.names(s, m.AuthorityBoot)
 	n.member.lease.Zero()
-	n.member.nonce = n.random.nonce()
-	j := &wire.Join{Challenge: m.Nonce, AuthorityBoot: m.AuthorityBoot, Nonce: n.member.nonce,
+	if s.challenge != m.Nonce {
+		s.challenge, s.joining = m.Nonce, n.random.nonce()
+	}
+	j := &wire.Join{Challenge: m.Nonce, AuthorityBoot: m.AuthorityBoot, Nonce: s.joining,
 		Boot: n.c.Boot, Timing: n.c.Timing}
 	if n.view().Epoch != 0 {
 		j.Certificate = n.cert.Append(nil)
@@ -163,14 +162,13 @@ func (n *Node) challenge(s *session, m *wire.Challenge) {
 
 // confirmed takes the answer to this node's Join.
 func (n *Node) confirmed(s *session, m *wire.Confirm) {
-	if n.state != Joining || m.Nonce == 0 || m.Nonce != n.member.nonce {
+	if n.state != Joining || m.Nonce == 0 || m.Nonce != s.joining {
 		return
 	}
 	c, ok := n.accept(m.Certificate)
 	if !ok {
 		return
 	}
-	n.member.nonce = 0
 	n.enter(s, c)
 	me, _ := c.View.Find(n.self)
 	n.print(n.viewRow(evidence.New("mesh-join", "confirmed").Node("node", n.self)).
@@ -192,7 +190,7 @@ func (n *Node) newView(s *session, m *wire.View) {
 
 // accept verifies a certificate that would become this node's view: signed by the authority, newer
 // than the one it holds, and with this boot in it. The same epoch with another digest is a fork:
-// the node keeps what it has and says so.
+// the node keeps what it has, and halts.
 func (n *Node) accept(b []byte) (view.Certificate, bool) {
 	c, err := view.Parse(b, n.c.Root)
 	if errors.Is(err, view.ErrSignature) {
@@ -205,7 +203,7 @@ func (n *Node) accept(b []byte) (view.Certificate, bool) {
 	case err != nil || got.Epoch < have.Epoch || !got.HasBoot(n.self, n.c.Boot):
 		return c, false
 	case got.Epoch == have.Epoch && got.Digest() != have.Digest():
-		n.print(n.forkRow(have, got))
+		n.halt(refusal.Fork, n.forkRow(have, got))
 		return c, false
 	}
 	return c, true
@@ -221,11 +219,11 @@ func (n *Node) enter(s *session, c view.Certificate) {
 }
 
 // refused takes a refusal of the join. Without a time to come back it waits as long as is usual.
-func (n *Node) refused(m *wire.Refuse) {
-	if n.state != Joining || m.Nonce != 0 && m.Nonce != n.member.nonce {
+func (n *Node) refused(s *session, m *wire.Refuse) {
+	if n.state != Joining || m.Nonce != 0 && m.Nonce != s.joining {
 		return
 	}
-	n.member.nonce = 0
+	s.challenge, s.joining = 0, 0
 	n.member.after = n.now.Add(max(resendMS, when.Span(m.RetryMS)))
 	n.print(evidence.New("mesh-join", "refused").Node("node", n.self).Word("reason", m.Word))
 }
@@ -233,24 +231,42 @@ func (n *Node) refused(m *wire.Refuse) {
 // toldStale takes the authority's word that this boot is not in the current view: mutability ends
 // at once, and the node joins again on the same session (rule L9).
 func (n *Node) toldStale(s *session, m *wire.StaleEpoch) {
-	own := m.Node == n.self && m.Boot == n.c.Boot && n.view().Epoch != 0
-	if !own || m.Current <= n.view().Epoch || n.state != Joined ||
-		!n.verify(m.Signature[:], wire.SignedStale(m)) {
+	own := m.Node == n.self && m.Boot == n.c.Boot
+	if !own || n.state != Joined || !n.verify(m.Signature[:], wire.SignedStale(m)) {
+		return
+	}
+	if m.Current <= n.view().Epoch {
+		n.prove(s) // an authority of that epoch cannot know of this view
 		return
 	}
 	n.state = Joining
 	n.member.lease.Zero()
-	n.dropStaged()
+	n.dropStaged(refusal.StaleEpoch)
 	n.print(evidence.New("mesh-fail", "stale").Epoch("epoch", n.view().Epoch).
 		Epoch("current", m.Current))
 	n.helloOn(s)
 }
 
+// prove shows the authority the view that this node holds, against an epoch or a claim that does not
+// go with it: an authority that has forgotten what it signed finds out by this.
+func (n *Node) prove(s *session) {
+	if n.view().Epoch != 0 {
+		n.send(s, &wire.View{Certificate: n.cert.Append(nil)})
+	}
+}
+
 // leaseAck takes the answer to a LeaseReq, if it still matches everything this node holds.
 func (n *Node) leaseAck(s *session, epoch id.Epoch, m *wire.LeaseAck) {
 	v := n.view()
+	if n.state != Joined {
+		return // there is no request that it could answer
+	}
+	if epoch > v.Epoch {
+		n.send(s, &wire.ViewReq{})
+		return
+	}
 	me, ok := v.Find(n.self)
-	if n.state != Joined || !ok || epoch != v.Epoch || m.Incarnation != me.Incarnation ||
+	if !ok || epoch != v.Epoch || m.Incarnation != me.Incarnation ||
 		m.Digest != v.Digest() || m.AuthorityBoot != v.AuthorityBoot {
 		return
 	}
@@ -259,7 +275,7 @@ func (n *Node) leaseAck(s *session, epoch id.Epoch, m *wire.LeaseAck) {
 		return
 	}
 	n.dropOthers(s)
-	if n.member.lost {
+	if n.member.lost && n.member.lease.Valid(n.now) {
 		n.member.lost = false
 		n.print(evidence.New("mesh-fail", "authority").Str("state", "restored").
 			Epoch("epoch", v.Epoch).Node("root", v.Authority).Bool("mutable", n.mutable()))

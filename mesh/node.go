@@ -5,6 +5,7 @@ import (
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/mesh/member"
+	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
 	"holdfast/mesh/view"
 	"holdfast/mesh/when"
@@ -37,7 +38,8 @@ type Node struct {
 	shift  when.Span    // now - raw: grows when the clock goes back
 	out    *Effects
 	random random
-	pauses uint64 // local pauses so far (rule L4 compares it)
+	pauses uint64       // local pauses so far (rule L4 compares it)
+	halted refusal.Word // why it is a fail-stop, for good; OK when it is none
 
 	// Changed by link inputs and the frames on them.
 	sessions []session
@@ -50,6 +52,7 @@ type Node struct {
 
 	// Changed by what clients ask for.
 	ops     []op
+	serial  uint64 // of the latest one
 	seq     uint64 // of this node's own requests
 	staged  staged
 	ticket  Ticket // of the latest Recheck
@@ -138,6 +141,7 @@ func (n *Node) paused(d when.Span, kind string) {
 	n.pauses++
 	if kind == "gap" {
 		n.members.Excuse(n.now, d)
+		n.excuseProbes(d)
 	}
 	n.member.lease.Zero()
 	n.print(evidence.New("mesh-fail", "paused").Span("ms", d).Str("kind", kind))
@@ -182,12 +186,23 @@ func (n *Node) view() *view.View { return &n.cert.View }
 
 func (n *Node) print(l evidence.Line) { n.out.add(Print{l.At(n.now)}) }
 
+// halt stops the node for good: it has seen proof that the authority, or another holder of its key,
+// has signed two histories. Serving on could make a second home. An authority signs and acknowledges
+// nothing from here on; the word is what both refuse mutable service with.
+func (n *Node) halt(w refusal.Word, row evidence.Line) {
+	if n.halted == refusal.OK {
+		n.halted = w
+		n.print(row)
+		n.dropStaged(w)
+	}
+}
+
 // mutable reports whether this node may commit now, as far as its lease goes.
 func (n *Node) mutable() bool {
 	if n.c.Role == Authority {
-		return !n.authority.halted
+		return n.halted == refusal.OK
 	}
-	return n.state == Joined && n.member.lease.Valid(n.now)
+	return n.halted == refusal.OK && n.state == Joined && n.member.lease.Valid(n.now)
 }
 
 // check panics when an invariant of the node is broken. It runs after every step, in production

@@ -28,6 +28,7 @@ const (
 )
 
 type op struct {
+	serial  uint64 // names it here; its request may be another node's (step 7)
 	ticket  Ticket
 	step    int
 	q       wire.RouteReq
@@ -45,16 +46,22 @@ func (n *Node) start(ticket Ticket, step int, o *route.Object, kind wire.Op,
 	if len(n.ops) == opsMax {
 		return false
 	}
-	n.counted.routes++
 	q := wire.RouteReq{Request: n.request(), FirstEpoch: n.view().Epoch, Object: o.ID, Op: kind,
 		Class: wire.Lease, IfVersion: wire.AnyVersion, Capability: c}
 	if kind == wire.Commit {
 		q.Durability, q.Value = wire.Local, []byte("step")
 	}
-	n.ops = append(n.ops, op{ticket: ticket, step: step, target: o.Route, q: q,
-		until: n.now.Add(opTimeoutMS)})
-	n.try(&n.ops[len(n.ops)-1])
+	n.counted.routes++
+	n.try(n.begun(op{ticket: ticket, step: step, target: o.Route, q: q}))
 	return true
+}
+
+// begun adds an operation to the table, which has room for it.
+func (n *Node) begun(p op) *op {
+	n.serial++
+	p.serial, p.until = n.serial, n.now.Add(opTimeoutMS)
+	n.ops = append(n.ops, p)
+	return &n.ops[len(n.ops)-1]
 }
 
 // request names the next request of this node.
@@ -68,7 +75,7 @@ func (n *Node) request() wire.Request {
 func (n *Node) try(p *op) {
 	p.attempts++
 	if p.target == n.self {
-		n.serve(from{local: true, node: n.self}, n.view().Epoch, &p.q)
+		n.serve(from{op: p.serial, node: n.self}, n.view().Epoch, &p.q)
 		return
 	}
 	if w := n.reachable(); w != refusal.OK {
@@ -103,13 +110,18 @@ func (n *Node) transmit(p *op) {
 		return
 	}
 	p.session = s.id
+	if p.sends > 0 && p.q.Op == wire.Stat {
+		p.q.Request = n.request() // its home answers a repeated stat with replay
+	}
 	p.sends++
 	n.counted.sends++
+	if p.q.Op == wire.Commit {
+		n.authority.committed = true // perhaps: the answer may never come
+	}
 	n.send(s, &p.q)
 }
 
-// requeueOps sends what went out on a session that has ended on another one. A read asks anew: its
-// home answers a repeated stat with replay.
+// requeueOps makes what went out on a session that has ended wait for another one.
 func (n *Node) requeueOps(ended Session) {
 	for i := range n.ops {
 		if p := &n.ops[i]; p.session == ended && p.session != 0 {
@@ -126,9 +138,6 @@ func (n *Node) expireOps() {
 		case n.now >= p.until:
 			n.timeOut(p)
 		case p.session == 0 && p.target != n.self:
-			if p.sends > 0 && p.q.Op == wire.Stat {
-				p.q.Request = n.request()
-			}
 			n.transmit(p)
 		}
 	}
@@ -154,10 +163,9 @@ func (n *Node) fail(p *op, w refusal.Word) {
 	n.finish(p, rep)
 }
 
-// replied takes the answer to one of this node's requests. Answers to requests that have ended, or
-// to earlier attempts, are nobody's.
-func (n *Node) replied(rep *wire.RouteRep) {
-	i := slices.IndexFunc(n.ops, func(p op) bool { return p.q.Request == rep.Request })
+// replied takes the answer to an operation. One that has ended takes none.
+func (n *Node) replied(serial uint64, rep *wire.RouteRep) {
+	i := slices.IndexFunc(n.ops, func(p op) bool { return p.serial == serial })
 	if i < 0 {
 		return
 	}
@@ -174,10 +182,13 @@ func (n *Node) replied(rep *wire.RouteRep) {
 	n.finish(p, rep)
 }
 
+// routeRep takes another node's answer. One to an earlier attempt is nobody's.
 func (n *Node) routeRep(s *session, m *wire.RouteRep) {
-	i := slices.IndexFunc(n.ops, func(p op) bool { return p.q.Request == m.Request })
-	if i >= 0 && n.ops[i].target == s.peer {
-		n.replied(m)
+	for i := range n.ops {
+		if p := &n.ops[i]; p.target == s.peer && p.sends > 0 && p.q.Request == m.Request {
+			n.replied(p.serial, m)
+			return
+		}
 	}
 }
 
@@ -194,6 +205,6 @@ func (n *Node) finish(p *op, rep *wire.RouteRep) {
 	if p.ticket != 0 {
 		n.out.add(Answer{Ticket: p.ticket, Status: Done, Line: row})
 	}
-	request := p.q.Request
-	n.ops = slices.DeleteFunc(n.ops, func(o op) bool { return o.q.Request == request })
+	serial := p.serial
+	n.ops = slices.DeleteFunc(n.ops, func(o op) bool { return o.serial == serial })
 }

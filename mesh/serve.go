@@ -28,9 +28,9 @@ import (
 
 // from is who sent a request: its answer goes there.
 type from struct {
-	local   bool
+	op      uint64  // the serial of one of this node's own, 0 for another node's request
+	session Session // on which that came
 	node    id.Node
-	session Session // when not local
 }
 
 // staged is the one commit between its two checks.
@@ -160,7 +160,9 @@ func (n *Node) writable() refusal.Word {
 	switch {
 	case n.mutable():
 		return refusal.OK
-	case n.c.Role == Authority || n.member.lost || n.state == Joining:
+	case n.halted != refusal.OK:
+		return n.halted
+	case n.member.lost || n.state == Joining:
 		return refusal.NoAuthority
 	}
 	return refusal.NotCurrent
@@ -170,7 +172,7 @@ func (n *Node) writable() refusal.Word {
 // accepted frame of the authority; the authority renews its own (ADR-0008 section 4).
 func (n *Node) readLeft() when.Span {
 	switch {
-	case n.authority.halted:
+	case n.halted != refusal.OK:
 		return 0
 	case n.c.Role == Authority:
 		return timing.ReadLeaseMS
@@ -224,12 +226,13 @@ func (n *Node) publish(g *staged, o *route.Object) {
 	n.answer(g.from, n.reply(&g.q, o, reply))
 }
 
-// dropStaged discards a commit whose lease has just ended: it was never sent to anybody.
-func (n *Node) dropStaged() {
+// dropStaged discards a commit whose lease has just ended, with the word for it: it was never sent
+// to anybody.
+func (n *Node) dropStaged(w refusal.Word) {
 	g := n.staged
 	n.staged = staged{}
 	if g.ticket != 0 {
-		n.answerRefused(g.from, &g.q, refusal.StaleEpoch)
+		n.answerRefused(g.from, &g.q, w)
 	}
 }
 
@@ -259,8 +262,8 @@ func (n *Node) answerRefused(who from, q *wire.RouteReq, w refusal.Word) {
 // answer hands a reply to whoever asked. A session that is gone takes its answer with it: the
 // client asks again, and the request's identity keeps it from being executed twice.
 func (n *Node) answer(who from, rep *wire.RouteRep) {
-	if who.local {
-		n.replied(rep)
+	if who.op != 0 {
+		n.replied(who.op, rep)
 		return
 	}
 	if s := n.find(who.session); s != nil {

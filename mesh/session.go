@@ -10,9 +10,9 @@ import (
 	"holdfast/mesh/wire"
 )
 
-// sessionsMax bounds the open sessions: the adapter's four slots, twice for sessions being
-// replaced.
-const sessionsMax = 8
+// sessionsMax bounds the open sessions: two for each peer, and a third for the moment in which the
+// adapter replaces the oldest.
+const sessionsMax = 3 * maxAllow
 
 // session is one authenticated link. Boot is zero until the peer has named it.
 type session struct {
@@ -24,9 +24,14 @@ type session struct {
 	heard when.Instant // last well-formed frame
 	sent  when.Instant // last transmission
 
-	drained   bool         // the barrier asked for last has been reached
-	admission admission    // the authority's
+	// The authority's.
+	barriers  int          // asked for and not yet reached
+	admission admission    // of the peer's boot
 	told      when.Instant // when the peer was last told that it is stale, 0 for never
+
+	// A member's.
+	challenge id.Nonce // the latest one that was answered with a Join
+	joining   id.Nonce // of that Join
 }
 
 func (n *Node) linkUp(in LinkUp) {
@@ -94,6 +99,7 @@ func (n *Node) frame(in Frame) {
 		n.send(s, &wire.Pong{Nonce: m.Nonce})
 		return
 	case *wire.Pong:
+		n.pong(s, m)
 		return
 	case *wire.RouteReq:
 		n.routeReq(s, epoch, m, in.Data)
@@ -122,10 +128,12 @@ func (n *Node) credit(s *session) {
 	}
 }
 
-// names notes that the session's peer runs this boot; the frame that says so counts as its life.
+// names notes that the session's peer runs this boot; the frame that says so counts as its life. An
+// admission was about the boot that was named before.
 func (n *Node) names(s *session, b id.Boot) {
 	if s.boot != b {
 		s.boot = b
+		s.admission = admission{}
 		n.credit(s)
 	}
 }

@@ -54,7 +54,7 @@ func (n *Node) Homes(now when.Instant) []HomeStatus {
 func (n *Node) AuthorityRow(now when.Instant) evidence.Line {
 	defer n.at(now)()
 	state := "current"
-	if n.state == Joining || n.member.lost || n.authority.halted {
+	if n.state == Joining || n.member.lost || n.halted != refusal.OK {
 		state = "lost"
 	}
 	sent := n.member.lease.Sent()

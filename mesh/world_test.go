@@ -18,45 +18,46 @@ import (
 	"holdfast/mesh/wire"
 )
 
-// world runs nodes in one process on one true clock, with links that deliver in order after a
-// latency. A cut holds what is sent, as TCP does, until it is healed or the session ends.
+// world runs nodes in one process on one true clock, in milliseconds. It is the adapter of each of
+// them: it carries out their effects, and hands in what comes of that. network_test.go has the links
+// between them. Nothing in it is random: the same commands give the same world.
 type world struct {
 	t       testing.TB
 	now     when.Instant // true time
-	latency when.Span
-	nodes   []*machine
+	latency when.Span    // of a new link, each way
+	nodes   []*machine   // the authority first
 	links   []*link
 	nextID  mesh.Session
 	log     strings.Builder
 	frames  bool // frames are logged too
 	names   *strings.Replacer
+
+	// Hooks for tests that watch, nil for those that do not.
+	stepped func(*machine, mesh.Input)
+	recheck func(*machine) bool // whether the machine stops before it reads the clock again
 }
 
-// machine is a node's hardware: its counter starts at its boot.
+// machine is a node's hardware. Its counter starts at its boot and runs with its own error.
 type machine struct {
-	name    string
-	key     ed25519.PrivateKey
-	config  mesh.Config
-	node    *mesh.Node // nil while it is off
-	started when.Instant
-	stopped bool // does not run, its counter goes on
+	name   string
+	key    ed25519.PrivateKey
+	config mesh.Config
+	node   *mesh.Node // nil while it is off
+
+	booted  when.Instant // true time
+	fast    int64        // millionths by which its counter is fast
+	jumped  when.Span    // how far its counter has been set, in all
+	stopped bool         // does not run; its counter goes on
+	staged  mesh.Ticket  // a Recheck to be answered first when it runs again
+
+	isolated bool // what it dials does not answer
+	dialling bool // until it does
+
 	boots   byte
 	effects mesh.Effects
 	answers []mesh.Answer
-}
-
-// link is one session between two machines, numbered the same at both.
-type link struct {
-	id    mesh.Session
-	ends  [2]*machine
-	cut   bool
-	queue []packet
-}
-
-type packet struct {
-	to   *machine
-	at   when.Instant
-	data []byte
+	got     map[wire.Kind][]byte // the latest frame of each kind, since it was first switched on
+	kept    map[wire.Kind][]byte // what got was when a script said so
 }
 
 func keyOf(name string) ed25519.PrivateKey {
@@ -71,13 +72,10 @@ var labNames = []string{"lab-0", "lab-1", "lab-2", "lab-3", "lab-4", "lab-5", "l
 // newWorld makes an authority and members, all off, that know each other.
 func newWorld(t testing.TB, names ...string) *world {
 	w := &world{t: t, now: 1000, latency: 1}
-	root := keyOf(names[0])
 	var replace []string
 	var allow []id.Node
 	for i, name := range names {
-		m := &machine{name: name, key: keyOf(name)}
-		m.config = mesh.Config{Role: mesh.Member, Key: m.key, Root: public(root), Epoch: 1,
-			Timing: timing.Default, Detect: true, Route: true, Lab: true, LabObject: labNames}
+		m := newMachine(name, public(keyOf(names[0])))
 		if i == 0 {
 			m.config.Role = mesh.Authority
 		} else {
@@ -94,10 +92,41 @@ func newWorld(t testing.TB, names ...string) *world {
 	return w
 }
 
+func newMachine(name string, root ed25519.PublicKey) *machine {
+	m := &machine{name: name, key: keyOf(name), got: map[wire.Kind][]byte{}}
+	m.config = mesh.Config{Role: mesh.Member, Key: m.key, Root: root, Epoch: 1,
+		Timing: timing.Default, Detect: true, Route: true, Lab: true, LabObject: labNames}
+	return m
+}
+
+// twin adds a machine that has another one's key: a copy of its NVRAM was started elsewhere.
+func (w *world) twin(of *machine) *machine {
+	m := newMachine(of.name+"-twin", of.config.Root)
+	m.key, m.config, m.boots = of.key, of.config, 128
+	w.nodes = append(w.nodes, m)
+	return m
+}
+
 func (m *machine) id() id.Node { return id.NodeOf(public(m.key)) }
 
+func (m *machine) running() bool { return m.node != nil && !m.stopped }
+
 // counter is the machine's own clock.
-func (w *world) counter(m *machine) when.Instant { return when.Instant(w.now.Sub(m.started)) }
+func (w *world) counter(m *machine) when.Instant {
+	true := int64(w.now.Sub(m.booted))
+	return when.Instant(true + true*m.fast/1_000_000).Add(m.jumped)
+}
+
+// reaches is the true time, not before now, at which the machine's counter is first at or after c.
+func (w *world) reaches(m *machine, c when.Instant) when.Instant {
+	own := int64(c) - int64(m.jumped)
+	t := max(w.now, m.booted.Add(when.Span(own*1_000_000/(1_000_000+m.fast))))
+	saved := w.now
+	defer func() { w.now = saved }()
+	for w.now = t; w.counter(m) < c; w.now++ {
+	}
+	return w.now
+}
 
 func (w *world) machine(name string) *machine {
 	for _, m := range w.nodes {
@@ -111,7 +140,7 @@ func (w *world) machine(name string) *machine {
 
 // boot starts a machine that is off.
 func (w *world) boot(m *machine) {
-	m.started = w.now
+	m.booted, m.jumped, m.stopped, m.staged = w.now, 0, false, 0
 	m.boots++
 	m.config.Boot = id.Boot(m.boots)<<32 | id.Boot(m.id()[0])
 	m.config.Seed = sha256.Sum256([]byte{m.id()[0], m.boots})
@@ -119,28 +148,28 @@ func (w *world) boot(m *machine) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m.node, m.stopped = node, false
+	m.node = node
 	w.carryOut(m)
+	if w.stepped != nil {
+		w.stepped(m, nil)
+	}
 }
 
 // kill ends a machine without a word: its sessions stay half-open at the other end.
-func (w *world) kill(m *machine) { m.node = nil }
-
-// connect opens a session between two running machines.
-func (w *world) connect(a, b *machine) *link {
-	w.nextID++
-	l := &link{id: w.nextID, ends: [2]*machine{a, b}}
-	w.links = append(w.links, l)
-	w.step(b, mesh.LinkUp{Session: l.id, Key: public(a.key)})
-	w.step(a, mesh.LinkUp{Session: l.id, Key: public(b.key)})
-	return l
+func (w *world) kill(m *machine) {
+	m.node, m.dialling = nil, false
+	for _, l := range w.linksOf(m) {
+		l.end(m).open = false
+	}
+	w.sweep()
 }
 
-// disconnect ends a session at both ends.
-func (w *world) disconnect(l *link) {
-	w.links = slices.DeleteFunc(w.links, func(o *link) bool { return o == l })
-	for _, m := range l.ends {
-		w.step(m, mesh.LinkDown{Session: l.id})
+// resume lets a stopped machine run. A clock that it was about to read again is read first.
+func (w *world) resume(m *machine) {
+	m.stopped = false
+	if ticket := m.staged; ticket != 0 {
+		m.staged = 0
+		w.step(m, mesh.Rechecked{Ticket: ticket})
 	}
 }
 
@@ -149,76 +178,50 @@ func (w *world) step(m *machine, in mesh.Input) {
 		return
 	}
 	m.node.Step(w.counter(m), in, &m.effects)
-	w.carryOut(m)
+	effects := slices.Clone(m.effects.List) // a nested step replaces the list
+	if w.stepped != nil {
+		w.stepped(m, in)
+	}
+	w.carry(m, effects)
 }
 
-// carryOut does what a step asked for. Effects of nested steps replace the list, so it is copied.
-func (w *world) carryOut(m *machine) {
-	for _, e := range slices.Clone(m.effects.List) {
+func (w *world) carryOut(m *machine) { w.carry(m, slices.Clone(m.effects.List)) }
+
+func (w *world) carry(m *machine, effects []mesh.Effect) {
+	for _, e := range effects {
 		switch e := e.(type) {
 		case mesh.Print:
-			if err := e.Line.Check(); err != nil {
-				w.t.Errorf("%s printed what the grammar does not know: %v", m.name, err)
-			}
 			w.note(m, e.Line)
 		case mesh.Send:
 			w.transmit(m, e)
 		case mesh.Recheck:
-			w.step(m, mesh.Rechecked{Ticket: e.Ticket})
+			w.rechecks(m, e.Ticket)
 		case mesh.Drain:
 			w.step(m, mesh.Drained{Session: e.Session})
 		case mesh.Answer:
 			m.answers = append(m.answers, e)
 		case mesh.Close:
 			fmt.Fprintf(&w.log, "%s %s closes a session: %s\n", stamp(w.now), m.name, e.Reason)
-			if l := w.link(e.Session); l != nil {
-				w.disconnect(l)
-			}
+			w.hangUp(m, e.Session)
 		case mesh.Dial:
 			fmt.Fprintf(&w.log, "%s %s dials\n", stamp(w.now), m.name)
-			if other := w.nodes[0]; other.node != nil && !w.isCut(m) {
-				w.connect(m, other)
-			}
+			w.dial(m)
 		}
 	}
 }
 
-func (w *world) link(s mesh.Session) *link {
-	for _, l := range w.links {
-		if l.id == s {
-			return l
-		}
-	}
-	return nil
-}
-
-func (w *world) isCut(m *machine) bool {
-	return slices.ContainsFunc(w.links, func(l *link) bool {
-		return l.cut && (l.ends[0] == m || l.ends[1] == m)
-	})
-}
-
-func (w *world) transmit(m *machine, e mesh.Send) {
-	l := w.link(e.Session)
-	if l == nil {
+func (w *world) rechecks(m *machine, ticket mesh.Ticket) {
+	if w.recheck != nil && w.recheck(m) {
+		m.stopped, m.staged = true, ticket
 		return
 	}
-	to := l.ends[0]
-	if to == m {
-		to = l.ends[1]
-	}
-	if w.frames {
-		_, f, err := wire.Parse(e.Data[wire.PrefixSize:])
-		if err != nil {
-			w.t.Errorf("%s sent a malformed frame: %v", m.name, err)
-			return
-		}
-		fmt.Fprintf(&w.log, "%s %s -> %s %v\n", stamp(w.now), m.name, to.name, f.Kind())
-	}
-	l.queue = append(l.queue, packet{to, w.now.Add(w.latency), e.Data[wire.PrefixSize:]})
+	w.step(m, mesh.Rechecked{Ticket: ticket})
 }
 
 func (w *world) note(m *machine, l evidence.Line) {
+	if err := l.Check(); err != nil {
+		w.t.Errorf("%s printed what the grammar does not know: %v", m.name, err)
+	}
 	fmt.Fprintf(&w.log, "%s %s | %s\n", stamp(w.now), m.name, w.names.Replace(l.String()))
 }
 
@@ -246,36 +249,27 @@ type event struct {
 	act func()
 }
 
-// next is the earliest thing to happen: deliveries before ticks.
+// next is the earliest thing to happen: deliveries before ticks, in the order of their links.
 func (w *world) next() (when.Instant, func()) {
-	events := []event{{when.Never, nil}}
+	first := event{when.Never, nil}
+	sooner := func(at when.Instant, act func()) {
+		if cmp.Compare(at, first.at) < 0 {
+			first = event{at, act}
+		}
+	}
 	for _, l := range w.links {
-		if i := l.deliverable(); i >= 0 {
-			events = append(events, event{l.queue[i].at, func() { w.deliver(l, i) }})
+		for i := range l.ends {
+			if e := &l.ends[i]; e.deliverable() {
+				sooner(e.queue[0].at, func() { w.deliver(l, e) })
+			}
 		}
 	}
 	for _, m := range w.nodes {
-		if m.node != nil && !m.stopped {
-			at := m.started.Add(when.Span(m.node.Deadline()))
-			events = append(events, event{at, func() { w.step(m, mesh.Tick{}) }})
+		if m.running() {
+			sooner(w.reaches(m, m.node.Deadline()), func() { w.step(m, mesh.Tick{}) })
 		}
 	}
-	first := slices.MinFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	return first.at, first.act
-}
-
-// deliverable is the first packet that a running machine can take, -1 when there is none.
-func (l *link) deliverable() int {
-	if l.cut {
-		return -1
-	}
-	return slices.IndexFunc(l.queue, func(p packet) bool { return p.to.node != nil && !p.to.stopped })
-}
-
-func (w *world) deliver(l *link, i int) {
-	p := l.queue[i]
-	l.queue = slices.Delete(l.queue, i, i+1)
-	w.step(p.to, mesh.Frame{Session: l.id, Data: p.data})
 }
 
 // mint makes a capability for any object, held by the node that executes the step.
@@ -285,11 +279,16 @@ func (w *world) mint(holder *machine, object id.Object, epoch id.Epoch) []byte {
 	return c[:]
 }
 
-// labStep carries out a lab step with a capability for the object that it will take.
+// launch asks for a lab step with a capability for the object that it will take.
+func (w *world) launch(m *machine, number int, object string) {
+	c := w.mint(m, id.ObjectOf(object), max(1, m.node.Status(w.counter(m)).Epoch))
+	w.step(m, mesh.LabStep{Ticket: 1, Number: number, Capability: c})
+}
+
+// labStep launches a lab step and waits for its answer.
 func (w *world) labStep(m *machine, number int, object string) string {
 	m.answers = nil
-	c := w.mint(m, id.ObjectOf(object), m.node.Status(w.counter(m)).Epoch)
-	w.step(m, mesh.LabStep{Ticket: 1, Number: number, Capability: c})
+	w.launch(m, number, object)
 	w.runUntil(w.now.Add(6000), func() bool { return len(m.answers) > 0 })
 	if len(m.answers) == 0 {
 		return "no answer"
