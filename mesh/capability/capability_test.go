@@ -30,7 +30,8 @@ var sample = Capability{
 	Rights: RightStat | RightCommit, Epoch: 0x0506, Serial: 0x0708,
 }
 
-// The vector is what the rig and another implementation must agree on: made by OpenSSL, see its file.
+// The vector is what the rig and another implementation must agree on; OpenSSL made it, see its
+// file.
 func TestATokenHasItsVector(t *testing.T) {
 	file, err := os.ReadFile("testdata/token.txt")
 	if err != nil {

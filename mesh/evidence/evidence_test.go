@@ -161,7 +161,7 @@ func TestEveryDamageIsRefused(t *testing.T) {
 func TestValuesOutsideTheirKindAreRefused(t *testing.T) {
 	restored := "mesh-fail: authority state=restored epoch=4 root=" + peerID
 	installed := "mesh-view: installed epoch=3 members=2 digest=" + zero
-	start := "mesh-node: start node=" + peerID + " role=member"
+	start := "mesh-node: start node=" + peerID + " role=member boot="
 	var six []string
 	for i := range view.MaxMembers + 1 {
 		six = append(six, peerID[1:]+string(rune('0'+i)))
@@ -178,7 +178,7 @@ func TestValuesOutsideTheirKindAreRefused(t *testing.T) {
 		"an address without port":   "mesh-link: refused remote=10.7.0.11 reason=tls at=1",
 		"an unsorted snapshot":      installed + " snapshot=" + peerID + ",6f" + peerID[2:] + " at=1",
 		"a snapshot of six":         installed + " snapshot=" + strings.Join(six, ",") + " at=1",
-		"the zero boot":             start + " boot=" + zero[:16] + " epoch=1 ip=10.7.0.1 seed=nvram at=1",
+		"the zero boot":             start + zero[:16] + " epoch=1 ip=10.7.0.1 seed=nvram at=1",
 		"a panic without a message": "panic: ",
 		"a panic without a space":   "panic:mesh: broken",
 		"a panic with a delete":     "panic: mesh: broken\x7f",

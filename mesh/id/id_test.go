@@ -80,8 +80,11 @@ func TestOnlyLowerCaseHexOfTheRightLengthIsAName(t *testing.T) {
 	for name, kind := range texts {
 		good := strings.Repeat("0a", kind.digits/2)
 		zero := strings.Repeat("0", kind.digits)
-		for _, bad := range []string{"", good[1:], good + "0", good + "0a", strings.ToUpper(good),
-			"g" + good[1:], "/" + good[1:], ":" + good[1:], "`" + good[1:], " " + good[1:], good[1:] + "\n", "0x" + good[2:], "é" + good[2:]} {
+		for _, bad := range []string{
+			"", good[1:], good + "0", good + "0a", strings.ToUpper(good), "g" + good[1:],
+			"/" + good[1:], ":" + good[1:], "`" + good[1:], " " + good[1:], good[1:] + "\n",
+			"0x" + good[2:], "é" + good[2:],
+		} {
 			if got, err := kind.parse(bad); err == nil || got != zero {
 				t.Errorf("%s %q reads as %s, %v", name, bad, got, err)
 			}
