@@ -33,7 +33,7 @@ const (
 // Machine says what to start. The zero value of a field means what its comment says; Image and
 // Limit have to be given.
 type Machine struct {
-	Name   string // in errors and file names; "qemu" when empty
+	Name   string // in errors and file names; "vm" when empty
 	Image  string // the ELF file to boot
 	Binary string // the emulator; found in PATH when empty
 	RAM    string // QEMU's notation, such as "512M"; DefaultRAM when empty
@@ -113,7 +113,7 @@ func escape(value string) string { return strings.ReplaceAll(value, ",", ",,") }
 
 func (m *Machine) name() string {
 	if m.Name == "" {
-		return "qemu"
+		return "vm"
 	}
 	return m.Name
 }

@@ -1,20 +1,334 @@
 package qemu
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"holdfast/qemu/qmp"
 )
 
 const testLimit = time.Minute // for a run that takes a fraction of a second
 
-func TestRunReturnsTheConsoleOfAGuestThatPowersOff(t *testing.T) {
-	image := guest(t, "one\r\ntwo\r\nthe end", powerOff)
-	lines, err := Run(context.Background(), Machine{Image: image, Limit: testLimit}, nil)
+// boots is for tests that need QEMU; -short leaves them out.
+func boots(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("boots QEMU")
+	}
+}
+
+// run starts m and returns its console's lines; the machine is killed at the test's end.
+func run(t *testing.T, m Machine) (*Process, <-chan string) {
+	t.Helper()
+	boots(t)
+	lines := make(chan string, 1024)
+	if m.OnLine == nil {
+		m.OnLine = func(_ time.Time, line string) { lines <- line }
+	}
+	m.Limit = testLimit
+	p, err := Start(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lines) != 3 || lines[0] != "one" || lines[1] != "two" || lines[2] != "the end" {
-		t.Errorf("console %q", lines)
+	t.Cleanup(func() { p.Kill() })
+	return p, lines
+}
+
+// get receives, or fails when nothing comes.
+func get[T any](t *testing.T, from <-chan T, what string) (x T) {
+	t.Helper()
+	select {
+	case x = <-from:
+	case <-time.After(testLimit):
+		t.Fatalf("waited %v for %s", testLimit, what)
+	}
+	return x
+}
+
+// eventually polls for what nothing announces, and fails when it does not come about.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(testLimit); !holds(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v until %s", testLimit, what)
+		}
+	}
+}
+
+func TestRunReturnsTheConsoleOfAGuestThatPowersOff(t *testing.T) {
+	boots(t)
+	image := guest(t, "one\r\ntwo\r\nthe end", powerOff)
+	got, err := Run(t.Context(), Machine{Image: image, Limit: testLimit}, nil)
+	if want := []string{"one", "two", "the end"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("console %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestRunEndsAtTheLineItWaitsFor(t *testing.T) {
+	boots(t)
+	seen := 0
+	m := Machine{
+		Image:  guest(t, "booting\nserving\n", spin),
+		Limit:  testLimit,
+		OnLine: func(time.Time, string) { seen++ },
+	}
+	got, err := Run(t.Context(), m, func(line string) bool { return line == "serving" })
+	if err != nil || len(got) != 2 || got[1] != "serving" || seen != 2 {
+		t.Errorf("console %q, %d lines seen, %v", got, seen, err)
+	}
+}
+
+func TestRunTellsWhyAGuestDidNotEndAsItShould(t *testing.T) {
+	boots(t)
+	never := func(string) bool { return false }
+	canceled, cancel := context.WithCancel(t.Context())
+	cancelAt := func(time.Time, string) { cancel() }
+	for _, c := range []struct {
+		name  string
+		m     Machine
+		ctx   context.Context
+		until func(string) bool
+		is    error
+		says  string
+	}{
+		{"reset", Machine{Image: guest(t, "hi\n", reset), NoReboot: true}, t.Context(), nil, nil, "guest-reset"},
+		{"power-off too early", Machine{Image: guest(t, "hi\n", powerOff)}, t.Context(), never, nil, "before the line"},
+		{"limit", Machine{Image: guest(t, "hi\n", spin), Limit: time.Second}, t.Context(), nil, ErrLimit, "hi"},
+		{"context", Machine{Image: guest(t, "hi\n", spin), OnLine: cancelAt}, canceled, nil, context.Canceled, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.m.Limit == 0 {
+				c.m.Limit = testLimit
+			}
+			got, err := Run(c.ctx, c.m, c.until)
+			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error %v, want %v, %q", err, c.is, c.says)
+			}
+			if !slices.Equal(got, []string{"hi"}) {
+				t.Errorf("console %q", got)
+			}
+		})
+	}
+}
+
+func TestAStartThatFailsSaysWhatQEMUSaid(t *testing.T) {
+	boots(t)
+	image := guest(t, "", spin)
+	before := runtime.NumGoroutine()
+	for _, c := range []struct{ extra, says string }{
+		{"-no-such-option", "invalid option"},
+		{"-version", "exit status 0"},
+	} {
+		_, err := Start(t.Context(), Machine{Name: "n7", Image: image, Limit: testLimit, Extra: []string{c.extra}})
+		if err == nil || !strings.Contains(err.Error(), "qemu n7: ") || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v", c.extra, err)
+		}
+	}
+	_, err := Start(t.Context(), Machine{Image: image, Limit: testLimit, Binary: "/dev/null"})
+	if !errors.Is(err, os.ErrPermission) {
+		t.Errorf("error %v", err)
+	}
+	expectGoroutines(t, before)
+}
+
+func TestAnEndedMachineLeavesNoGoroutine(t *testing.T) {
+	boots(t)
+	image := guest(t, "x\n", spin)
+	spawner() // the one that stays
+	before := runtime.NumGoroutine()
+	for _, end := range []func(*Process) Exit{(*Process).Kill, func(p *Process) Exit { return p.Quit(t.Context()) }} {
+		p, err := Start(t.Context(), Machine{Image: image, Limit: testLimit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(p)
+	}
+	expectGoroutines(t, before)
+}
+
+// expectGoroutines waits until there are no more goroutines than before: those that reported
+// their last result may still be on their way out.
+func expectGoroutines(t *testing.T, before int) {
+	t.Helper()
+	eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestAConsoleWhoseReceiverStandsStillFreezesNeitherGuestNorQMP(t *testing.T) {
+	gate := make(chan struct{})
+	first := make(chan struct{}, 1)
+	var raw bytes.Buffer
+	p, _ := run(t, Machine{
+		Image: guest(t, "0123456789012345678901234567890123456789\n", nil, forever),
+		Raw:   &raw,
+		OnLine: func(time.Time, string) {
+			select {
+			case first <- struct{}{}:
+			default:
+			}
+			<-gate
+		},
+	})
+	get(t, first, "a line")
+	// QEMU would stand still at the 279th byte that nobody reads.
+	backlogged := func() int {
+		p.backlog.mu.Lock()
+		defer p.backlog.mu.Unlock()
+		return p.backlog.size
+	}
+	const enough = 64 << 10 // in the queue, a hundred times what the socket takes
+	eventually(t, "the guest has printed enough", func() bool { return backlogged() > enough })
+	status, err := p.Execute(t.Context(), "query-status", nil)
+	if err != nil || !strings.Contains(string(status), `"running"`) {
+		t.Errorf("query-status: %s, %v", status, err)
+	}
+	p.Signal(syscall.SIGKILL)
+	close(gate)
+	exit := p.Wait()
+	if exit.Signal != syscall.SIGKILL || exit.Cause != nil || exit.Lost != 0 || exit.RawErr != nil {
+		t.Errorf("exit %+v", exit)
+	}
+	if n := raw.Len(); n < 4096 || raw.Bytes()[40] != '\n' {
+		t.Errorf("raw console has %d bytes", n)
+	}
+}
+
+func TestWhatIsTypedReachesTheGuest(t *testing.T) {
+	p, lines := run(t, Machine{Image: guest(t, "ready\n", echo)})
+	get(t, lines, "ready")
+	if _, err := p.Write([]byte("hello\n")); err != nil {
+		t.Fatal(err)
+	}
+	if line := get(t, lines, "the echo"); line != "hello" {
+		t.Errorf("echo %q", line)
+	}
+	if exit := p.Quit(t.Context()); exit.Code != 0 || exit.Shutdown != "host-qmp-quit" || exit.Cause != nil {
+		t.Errorf("exit %+v", exit)
+	}
+	if err := p.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("a signal to an ended machine: %v", err)
+	}
+	if _, err := p.Execute(t.Context(), "query-status", nil); !errors.Is(err, qmp.ErrClosed) {
+		t.Errorf("a command to an ended machine: %v", err)
+	}
+}
+
+func TestPauseAndResumeAreReportedAsEvents(t *testing.T) {
+	events := make(chan string, 16)
+	p, lines := run(t, Machine{
+		Image:   guest(t, "ready\n", echo),
+		OnEvent: func(_ time.Time, name string, _ json.RawMessage) { events <- name },
+	})
+	get(t, lines, "ready")
+	if err := errors.Join(p.Pause(t.Context()), p.Resume(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"RESUME", "STOP", "RESUME"} { // the first is the start's
+		if got := get(t, events, want); got != want {
+			t.Errorf("event %s, want %s", got, want)
+		}
+	}
+}
+
+func TestQuitEndsAStoppedMachine(t *testing.T) {
+	p, lines := run(t, Machine{Image: guest(t, "ready\n", spin)})
+	get(t, lines, "ready")
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if exit := p.Quit(ctx); exit.Signal != syscall.SIGKILL || exit.Cause != nil {
+		t.Errorf("exit %+v", exit)
+	}
+}
+
+// monitor runs a command of QEMU's human monitor.
+func monitor(t *testing.T, p *Process, command string) string {
+	t.Helper()
+	answer, err := p.Execute(t.Context(), "human-monitor-command", map[string]string{"command-line": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	if err := json.Unmarshal(answer, &text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestAMachineHasWhatWasAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	nvram := filepath.Join(dir, "ee")
+	if err := os.WriteFile(nvram, make([]byte, EEPROMSize), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := run(t, Machine{
+		Image: guest(t, "", spin),
+		RAM:   "64M",
+		Dir:   dir,
+		NVRAM: nvram,
+		Clock: &Clock{Base: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)},
+		Loads: []Load{{0x80090000, []byte("seed")}, {0x80091000, []byte("line")}},
+		MAC:   net.HardwareAddr{2, 0, 0, 0, 0, 10},
+		Net:   UserNet{Forward: []uint16{80, 7070}},
+	})
+	for _, c := range []struct{ command, says string }{
+		{"info qtree", `at24c-eeprom`},
+		{"info qtree", `rom-size = 8192`},
+		{"info qtree", `ds1338`},
+		{"info network", `macaddr=02:00:00:00:00:0a`},
+		{"info mtree", `0000000080000000-0000000083ffffff (prio 0, ram)`},
+		{"xp /4cb 0x80090000", `'s' 'e' 'e' 'd'`},
+		{"xp /4cb 0x80091000", `'l' 'i' 'n' 'e'`},
+	} {
+		if text := monitor(t, p, c.command); !strings.Contains(text, c.says) {
+			t.Errorf("%s does not say %q:\n%s", c.command, c.says, text)
+		}
+	}
+	for _, port := range []uint16{80, 7070} {
+		c, err := net.Dial("tcp", p.Forwarded(port).String())
+		if err != nil {
+			t.Errorf("port %d: %v", port, err)
+			continue
+		}
+		c.Close()
+	}
+	if p.Forwarded(80) == p.Forwarded(7070) || p.Forwarded(443).IsValid() {
+		t.Errorf("forwarded %v, %v, %v", p.Forwarded(80), p.Forwarded(7070), p.Forwarded(443))
+	}
+}
+
+func TestQEMUBindsItsEndOfTheEthernet(t *testing.T) {
+	dir, remove, err := TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	e := Ethernet{Local: filepath.Join(dir, "n0.vm"), Remote: filepath.Join(dir, "n0.sw")}
+	run(t, Machine{Image: guest(t, "", spin), Net: e})
+	c, err := net.Dial("unixgram", e.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+}
+
+func TestTheVersionOfThisMachinesQEMU(t *testing.T) {
+	boots(t)
+	if v, err := Version(t.Context()); err != nil || v == "" || !('0' <= v[0] && v[0] <= '9') {
+		t.Errorf("version %q, %v", v, err)
 	}
 }

@@ -23,7 +23,7 @@ func Run(ctx context.Context, m Machine, until func(line string) bool) ([]string
 		mu    sync.Mutex
 		lines []string
 		found = make(chan struct{})
-		over  bool
+		over  bool // nothing more is collected
 	)
 	onLine := m.OnLine
 	m.OnLine = func(at time.Time, line string) {
@@ -43,7 +43,7 @@ func Run(ctx context.Context, m Machine, until func(line string) bool) ([]string
 	}
 	p, err := Start(ctx, m)
 	if err != nil {
-		return nil, err
+		return lines, err // the guest may have run before the start failed; it does no more
 	}
 	select {
 	case <-found:
