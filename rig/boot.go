@@ -17,10 +17,13 @@ import (
 
 // bootCommand boots one node by itself.
 type bootCommand struct {
-	Image  string        `default:"build/holdfast.elf" placeholder:"PATH" help:"Node image (${default})."`
-	RAM    string        `name:"ram" default:"128M" placeholder:"SIZE" help:"Memory (${default})."`
-	EEPROM string        `name:"eeprom" placeholder:"PATH" help:"EEPROM image, see rig provision; it is written to. A fresh one without a mesh when absent."`
-	Limit  time.Duration `default:"12h" placeholder:"DURATION" help:"End it after so long (${default})."`
+	Image string `default:"build/holdfast.elf" help:"Node image."`
+
+	RAM string `name:"ram" default:"128M" help:"Memory."`
+
+	EEPROM string `name:"eeprom" help:"EEPROM image (see rig provision); blank when absent."`
+
+	Limit time.Duration `default:"12h" help:"End it after so long."`
 }
 
 // Help is the example of --help.
@@ -62,7 +65,8 @@ func (c *bootCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "rig: HTTP at http://%v/ ; Ctrl-C ends the node\n", p.Forwarded(httpPort))
+	fmt.Fprintf(os.Stderr, "rig: http://%v/ leads to the node; Ctrl-C ends it\n",
+		p.Forwarded(httpPort))
 	go io.Copy(p, os.Stdin) // ends with the program: a read of a terminal cannot be ended
 	exit := p.Wait()
 	if exit.Shutdown == "guest-shutdown" || errors.Is(exit.Cause, errInterrupted) {

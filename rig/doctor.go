@@ -16,7 +16,7 @@ import (
 
 // doctorCommand looks at this machine.
 type doctorCommand struct {
-	Image string `default:"build/holdfast.elf" placeholder:"PATH" help:"Node image (${default})."`
+	Image string `default:"build/holdfast.elf" placeholder:"PATH" help:"Node image."`
 }
 
 // Run prints a line for each thing that a run needs.

@@ -34,9 +34,9 @@ var errInterrupted = errors.New("interrupted")
 // commandLine is the grammar of the command line.
 type commandLine struct {
 	Run       runCommand       `cmd:"" help:"Run faults and judge them."`
-	List      listCommand      `cmd:"" help:"List the faults, with --plan also their steps and checks."`
+	List      listCommand      `cmd:"" help:"List the faults; --plan: their steps and checks."`
 	Check     checkCommand     `cmd:"" help:"Judge stored runs again, from their journals."`
-	Boot      bootCommand      `cmd:"" help:"Boot one node on QEMU's user network, with its console here."`
+	Boot      bootCommand      `cmd:"" help:"Boot one node by itself, with its console here."`
 	Provision provisionCommand `cmd:"" help:"Write the EEPROM image of one node of a seed."`
 	Doctor    doctorCommand    `cmd:"" help:"Say whether this machine has what a run needs."`
 }

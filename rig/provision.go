@@ -10,12 +10,17 @@ import (
 
 // provisionCommand writes an EEPROM image.
 type provisionCommand struct {
-	Seed  uint64   `required:"" placeholder:"N" help:"What the nodes' keys are drawn from."`
-	Node  int      `default:"0" placeholder:"I" help:"Which node: 0 is the authority (${default})."`
-	Nodes int      `default:"2" placeholder:"N" help:"Nodes of the cast (${default})."`
-	Set   []string `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the environment, repeatable."`
-	Unset []string `placeholder:"KEY" help:"Leave a key of the environment out, repeatable."`
-	File  string   `arg:"" help:"Where the image goes; a file there is replaced."`
+	Seed uint64 `required:"" help:"What the nodes' keys are drawn from."`
+
+	Node int `default:"0" help:"Which node: 0 is the authority."`
+
+	Nodes int `default:"2" help:"Nodes of the cast."`
+
+	Set []string `sep:"none" placeholder:"KEY=VALUE" help:"Set a key, repeatable."`
+
+	Unset []string `sep:"none" placeholder:"KEY" help:"Leave a key out, repeatable."`
+
+	File string `arg:"" help:"Where the image goes; a file there is replaced."`
 }
 
 // Help is the example of --help.

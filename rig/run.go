@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"holdfast/qemu"
-	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/progress"
 	"holdfast/rig/provision"
@@ -31,15 +30,23 @@ import (
 
 // runCommand runs faults.
 type runCommand struct {
-	Fault    []string      `short:"f" default:"kill-peer" placeholder:"NAME" help:"Fault to run, repeatable: ${faults}, or all."`
-	Image    string        `default:"build/holdfast.elf" placeholder:"PATH" help:"Node image (${default})."`
-	RAM      string        `name:"ram" default:"128M" placeholder:"SIZE" help:"Memory of each machine (${default})."`
-	Out      string        `default:"runs" placeholder:"DIR" help:"Where each run gets a folder (${default})."`
-	Seed     *uint64       `placeholder:"N" help:"What the nodes' keys are drawn from; random when absent."`
-	Keep     string        `default:"always" enum:"always,fail,never" help:"Keep a run's folder: always, fail (when not all held), never."`
-	Parallel int           `default:"1" placeholder:"N" help:"Faults that run at the same time."`
-	Timeout  time.Duration `placeholder:"DURATION" help:"End a run that takes longer; the sum of its steps' limits when absent."`
-	Quiet    bool          `short:"q" help:"Print only checks that did not hold."`
+	Fault []string `short:"f" default:"kill-peer" help:"Repeatable: ${faults}, or all."`
+
+	Image string `default:"build/holdfast.elf" help:"Node image."`
+
+	RAM string `name:"ram" default:"128M" help:"Memory of each machine."`
+
+	Out string `default:"runs" help:"Where each run gets a folder."`
+
+	Seed *uint64 `help:"What the nodes' keys are drawn from; random when absent."`
+
+	Keep string `default:"always" enum:"always,fail,never" help:"Which folders stay: ${enum}."`
+
+	Parallel int `default:"1" help:"Faults that run at the same time."`
+
+	Timeout time.Duration `help:"Ends a run that takes longer; by its steps when absent."`
+
+	Quiet bool `short:"q" help:"Print only checks that did not hold."`
 }
 
 // Help is the example of --help.
@@ -215,7 +222,9 @@ func (s *session) run(ctx context.Context, f *scenario.Fault) {
 }
 
 // drive is the run itself. Its error is about the rig; what became of the run is in the journal.
-func (s *session) drive(ctx context.Context, f *scenario.Fault, folder string, reporter *progress.Reporter) error {
+func (s *session) drive(
+	ctx context.Context, f *scenario.Fault, folder string, reporter *progress.Reporter,
+) error {
 	patience := f.Patience()
 	if s.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -231,9 +240,7 @@ func (s *session) drive(ctx context.Context, f *scenario.Fault, folder string, r
 		return err
 	}
 	end := f.Run(w, reporter.Wait, errInterrupted)
-	if end.Outcome == journal.Stopped {
-		w.Linger(ctx)
-	}
+	w.Linger(ctx)
 	return w.Close(end)
 }
 
@@ -263,7 +270,7 @@ func (s *session) folder(fault string) (string, error) {
 	return filepath.Join(s.Out, name), nil
 }
 
-// show writes the result into the folder, prints it, and removes the folder if it is not to be kept.
+// show writes the result into the folder, prints it, and removes the folder if it need not stay.
 func (s *session) show(f *scenario.Fault, result report.Result, folder string) {
 	fail := func(err error) {
 		fmt.Fprintf(os.Stderr, "rig: %v\n", err)

@@ -15,8 +15,9 @@ func Alone(authority string) []Check {
 	const window = timing.FailMS * time.Millisecond
 	return []Check{
 		{Name: "first-epoch-kept", Source: "ADR 2",
-			Claim: fmt.Sprintf("%s stays at epoch 1 with one digest for longer than %v", authority, window),
-			ask:   func(q *inquiry) { q.keptEpoch(authority, window) }},
+			Claim: fmt.Sprintf("%s stays at epoch 1 with one digest for longer than %v",
+				authority, window),
+			ask: func(q *inquiry) { q.keptEpoch(authority, window) }},
 		{Name: "nobody-confirmed", Source: "spec 8",
 			Claim: "nobody joins and no link comes up",
 			ask: func(q *inquiry) {

@@ -16,7 +16,9 @@ type answer struct {
 }
 
 // pick looks for a request to a node whose record satisfies want: the first or the last.
-func (q *inquiry) pick(node, method, path string, last bool, want func(journal.Record) bool) (answer, bool) {
+func (q *inquiry) pick(
+	node, method, path string, last bool, want func(journal.Record) bool,
+) (answer, bool) {
 	requests := q.run.requests(node, method, path)
 	for i := range requests {
 		record := requests[i]

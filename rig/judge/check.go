@@ -64,7 +64,7 @@ type Margin struct {
 	Value   time.Duration `json:"value_ns"`
 	Least   time.Duration `json:"least_ns"`
 	Most    time.Duration `json:"most_ns"`
-	Slack   time.Duration `json:"slack_ns"`             // Most - Value; negative when it was exceeded
+	Slack   time.Duration `json:"slack_ns"`             // Most - Value, negative when late
 	Unsharp time.Duration `json:"unsharp_ns,omitempty"` // how inexactly Value is known
 }
 
@@ -217,6 +217,8 @@ func (q *inquiry) result(c Check) Result {
 		r.Status, r.Detail = Inconclusive, strings.Join(q.unknown, "; ")
 	case len(q.cited) == 0:
 		r.Status, r.Detail = Inconclusive, "nothing to judge"
+	case len(q.found) == 0:
+		r.Status, r.Detail = Held, c.Claim
 	default:
 		r.Status, r.Detail = Held, strings.Join(q.found, "; ")
 	}

@@ -29,8 +29,8 @@ var (
 func OwnClock(b Boundary, observer, victim string) Check {
 	return Check{
 		Name: b.Word + "-own-clock", Source: "ADR 1",
-		Claim: fmt.Sprintf("%s says %s %v after the last accepted frame: never early, at most %v late",
-			observer, b.Word, b.After, lateMost),
+		Claim: fmt.Sprintf("%s says %s %v after the last accepted frame, never early, "+
+			"at most %v late", observer, b.Word, b.After, lateMost),
 		ask: func(q *inquiry) {
 			if row, ok := q.crossing(b, observer, victim); ok {
 				silent, _ := row.GetSpan("silent_ms")
@@ -81,8 +81,8 @@ const missedAfter = 5 * time.Second
 func RigClock(b Boundary, observer, victim string) Check {
 	return Check{
 		Name: b.Word + "-rig-clock", Source: "ADR 1",
-		Claim: fmt.Sprintf("by the rig's clock, %s says %s %v after the last frame passed the relay: "+
-			"never early, at most %v late", observer, b.Word, b.After, lateMost),
+		Claim: fmt.Sprintf("by the rig's clock, %s says %s %v after the last frame passed the "+
+			"relay, never early, at most %v late", observer, b.Word, b.After, lateMost),
 		ask: func(q *inquiry) { q.rigClock(b, observer, victim) },
 	}
 }
@@ -156,7 +156,8 @@ func (q *inquiry) removed(epoch id.Epoch, authority, victim string) {
 		q.violated("%s printed %d removals", authority, len(all))
 	}
 	root := q.run.ID(authority).String()
-	q.want("the removal", row.Line, "node="+q.run.ID(victim).String(), "members=1", "snapshot="+root)
+	q.want("the removal", row.Line, "node="+q.run.ID(victim).String(), "members=1",
+		"snapshot="+root)
 	order := []string{"suspect", "failed", "removed"}
 	var earlier when.Instant
 	for _, word := range order {
@@ -174,7 +175,7 @@ func (q *inquiry) removed(epoch id.Epoch, authority, victim string) {
 	}
 	q.want1("GET /mesh", authority, row, "epoch="+epoch.String(),
 		"digest="+fieldOf(row.Line, "digest"), "mutable=1")
-	q.fact("epoch %v, digest %s, member %s", epoch, q.short(fieldOf(row.Line, "digest")), q.short(root))
+	q.fact("epoch %v, digest %s, member %s", epoch, q.short(fieldOf(row.Line, "digest")), authority)
 }
 
 // want1 checks the node row of the first GET /mesh after a row was printed.

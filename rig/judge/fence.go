@@ -62,7 +62,7 @@ func (q *inquiry) cached(survivor, victim string) ([]homeRow, bool) {
 func Fenced(epoch id.Epoch, survivor, victim string) Check {
 	return Check{
 		Name: "fences", Source: "ADR 3",
-		Claim: fmt.Sprintf("%s prints exactly one fence for each cached route to %s and at least one, "+
+		Claim: fmt.Sprintf("%s prints exactly one fence for each cached route to %s, at least one, "+
 			"with %s as the stale home and %s as the new one", survivor, victim, victim, survivor),
 		ask: func(q *inquiry) { q.fences(epoch, survivor, victim) },
 	}

@@ -3,7 +3,6 @@ package judge
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"holdfast/mesh/evidence"
@@ -38,24 +37,45 @@ type boot struct {
 	count int
 }
 
-// See returns why a run should end with this record, or "".
-func (w *Watch) See(r journal.Record) string {
+// Alarm is why a run should end.
+type Alarm struct {
+	Reason  string
+	Panic   bool // a trace is to be expected on the console
+	Trouble bool // it is no fault of a guest's
+}
+
+// See takes the next record and says whether it is an alarm.
+func (w *Watch) See(r journal.Record) (Alarm, bool) {
 	switch w.see(r) {
 	case panicked:
-		return fmt.Sprintf("%s panicked: %s", r.Node, r.Line)
+		return Alarm{Reason: describe(r), Panic: true}, true
+	case restarted:
+		return Alarm{Reason: describe(r)}, true
+	case died:
+		return Alarm{Reason: describe(r), Trouble: true}, true
 	case unparsable:
+		reason := describe(r) + ", which is malformed"
 		_, err := evidence.Parse(r.Line)
 		var why *evidence.Error
 		if errors.As(err, &why) {
-			return fmt.Sprintf("%s printed a malformed line (%s): %s", r.Node, why.Why, r.Line)
+			reason += ": " + why.Why
 		}
-		return fmt.Sprintf("%s printed a malformed line: %s", r.Node, r.Line)
-	case restarted:
-		return fmt.Sprintf("%s: unexpected %s %s", r.Node, r.Event.Name, r.Event.Data)
-	case died:
-		return fmt.Sprintf("%s: QEMU ended: %s", r.Node, r.Exit.Text)
+		return Alarm{Reason: reason}, true
 	}
-	return ""
+	return Alarm{}, false
+}
+
+// describe is what a record with a hazard says, for people.
+func describe(r journal.Record) string {
+	switch r.Kind {
+	case journal.KindConsole:
+		return r.Node + " printed `" + r.Line + "`"
+	case journal.KindEvent:
+		return r.Node + " had an unexpected " + r.Event.Name + " " + r.Event.Data
+	case journal.KindExit:
+		return r.Node + "'s QEMU ended: " + r.Exit.Text
+	}
+	return r.Node
 }
 
 func (w *Watch) see(r journal.Record) hazard {

@@ -61,18 +61,6 @@ func (q *inquiry) hazards(kind hazard, report func(string, ...any)) {
 	}
 }
 
-func describe(r journal.Record) string {
-	switch r.Kind {
-	case journal.KindConsole:
-		return r.Node + " printed: " + r.Line
-	case journal.KindEvent:
-		return r.Node + ": unexpected " + r.Event.Name + " " + r.Event.Data
-	case journal.KindExit:
-		return r.Node + ": QEMU ended: " + r.Exit.Text
-	}
-	return r.Node
-}
-
 func (q *inquiry) oneViewAnEpoch() {
 	type content struct{ digest, snapshot, where string }
 	seen := make(map[id.Epoch]content)

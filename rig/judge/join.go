@@ -49,7 +49,9 @@ func (q *inquiry) joined(epoch id.Epoch, authority, joiner string) {
 }
 
 // table checks what a node says of itself after it confirmed a view and before the next one.
-func (q *inquiry) table(node string, confirmed Row, epoch id.Epoch, digest string, members []id.Node) {
+func (q *inquiry) table(
+	node string, confirmed Row, epoch id.Epoch, digest string, members []id.Node,
+) {
 	a, ok := q.pick(node, "GET", "/mesh", false, func(r journal.Record) bool {
 		status, ok := statusLine(r.HTTP)
 		mutable, _ := status.GetBool("mutable")
@@ -158,7 +160,8 @@ func (q *inquiry) newBoot(node string) {
 	starts := q.run.rows(node, "mesh-node", "start")
 	for _, row := range starts {
 		q.cite(row.N)
-		q.want(fmt.Sprintf("start %d of %s", row.Boot, node), row.Line, "node="+q.run.ID(node).String())
+		q.want(fmt.Sprintf("start %d of %s", row.Boot, node), row.Line,
+			"node="+q.run.ID(node).String())
 		nonce := fieldOf(row.Line, "boot")
 		if earlier, used := seen[nonce]; used {
 			q.violated("%s's boots %d and %d have one nonce, %s", node, earlier, row.Boot, nonce)

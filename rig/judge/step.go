@@ -188,7 +188,8 @@ func SameObject(s, other LabStep, claim string) Check {
 		a, ok1 := s.ask(q)
 		b, ok2 := other.find(q)
 		if x, y := fieldOf(a.Line, "object"), fieldOf(b.Line, "object"); ok1 && ok2 && x != y {
-			q.violated("step %d took %s, step %d %s", s.Number, q.short(x), other.Number, q.short(y))
+			q.violated("step %d took %s, step %d took %s",
+				s.Number, q.short(x), other.Number, q.short(y))
 		}
 	}
 	return c

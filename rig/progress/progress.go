@@ -2,7 +2,8 @@
 // form of what stands on standard error while runs go on: one line that is rewritten on a terminal,
 // plain lines elsewhere. It must never decide anything.
 //
-// States of a Reporter: idle, or waiting for one thing (Wait returned, its function not yet called).
+// States of a Reporter: idle, or waiting for one thing: Wait has returned, its function was not yet
+// called.
 package progress
 
 import (
@@ -81,7 +82,9 @@ func (r *Reporter) Wait(what string, limit time.Duration) (through func(error)) 
 }
 
 // tick draws until done.
-func (r *Reporter) tick(mine int, what string, start time.Time, limit time.Duration, done chan struct{}) {
+func (r *Reporter) tick(
+	mine int, what string, start time.Time, limit time.Duration, done chan struct{},
+) {
 	every := repeatEvery
 	if r.terminal {
 		every = redrawEvery

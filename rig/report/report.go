@@ -138,8 +138,8 @@ func statusOf(c judge.Code) judge.Status {
 	return judge.Inconclusive
 }
 
-// line writes one check: status, name, section and what was found; with the claim and the records
-// when it did not hold.
+// line writes one check: status, name and what was found; with the claim and the records when that
+// is not what was wanted.
 func (r Result) line(b *strings.Builder, c judge.Result, width int, style Style) {
 	const statusWidth = len("inconclusive")
 	status := fmt.Sprintf("%-*s", statusWidth, c.Status)
@@ -148,7 +148,9 @@ func (r Result) line(b *strings.Builder, c judge.Result, width int, style Style)
 		b.WriteString(style.paint(dim, margin(*c.Margin)))
 	}
 	b.WriteString("\n")
-	if c.Status == judge.Held {
+	// In a run that ended early most is open for that one reason, which stands below.
+	early := r.Outcome != journal.Complete
+	if c.Status == judge.Held || c.Status == judge.Inconclusive && early {
 		return
 	}
 	indent := strings.Repeat(" ", 2+statusWidth+2)

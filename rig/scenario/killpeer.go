@@ -49,7 +49,7 @@ func removeChecks() []judge.Check {
 		judge.Fenced(removeEpoch, root, member),
 		judge.LocalStep(step6, removeEpoch,
 			"the root reads a taken-over object in one attempt, without a send or a timeout"),
-		judge.StaleStep(step7, "a frame of the old epoch is refused as stale-epoch and commits nothing"),
+		judge.StaleStep(step7, "a frame of the old epoch is refused as stale and commits nothing"),
 		judge.SameObject(step8, step6, "the root commits to the same object at epoch 3"),
 	}
 }

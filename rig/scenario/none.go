@@ -24,7 +24,8 @@ var (
 	step1 = judge.LabStep{Number: 1, At: member, HomeAt: root, Fields: []string{
 		"op=stat", "status=ok", "home=" + root, "epoch=2", "attempts=1", "moved=0", "timeouts=0"}}
 	step5 = judge.LabStep{Number: 5, At: root, HomeAt: member, Fields: []string{
-		"op=commit", "status=ok", "home=" + member, "epoch=2", "attempts=1", "moved=0", "timeouts=0"}}
+		"op=commit", "status=ok", "home=" + member, "epoch=2", "home_epoch=2",
+		"attempts=1", "moved=0", "timeouts=0"}}
 	step6 = judge.LabStep{Number: 6, At: root, HomeAt: member, Fields: []string{
 		"op=stat", "status=ok", "home=" + root, "epoch=3", "home_epoch=3",
 		"attempts=1", "moved=0", "sends=0", "timeouts=0"}}
@@ -33,7 +34,8 @@ var (
 		"op=commit", "status=ok", "home=" + root, "epoch=3", "home_epoch=3",
 		"attempts=1", "moved=0", "sends=0", "timeouts=0"}}
 	step10 = judge.LabStep{Number: 10, At: root, HomeAt: member, Fields: []string{
-		"op=commit", "status=ok", "home=" + member, "epoch=4", "attempts=1", "moved=0", "timeouts=0"}}
+		"op=commit", "status=ok", "home=" + member, "epoch=4", "home_epoch=4",
+		"attempts=1", "moved=0", "timeouts=0"}}
 )
 
 // joinSteps bring a pair up to where every fault of a pair begins.

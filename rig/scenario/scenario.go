@@ -122,7 +122,7 @@ func ending(err, interrupted error) journal.End {
 	switch {
 	case errors.Is(err, interrupted):
 		end.Outcome = journal.Interrupted
-	case errors.As(err, &stopped):
+	case errors.As(err, &stopped) && !stopped.Trouble:
 		end.Outcome = journal.Stopped
 	case errors.As(err, &overdue):
 		end.Outcome = journal.Deadline

@@ -84,7 +84,7 @@ type state struct {
 	epoch id.Epoch
 }
 
-func (s state) String() string       { return fmt.Sprintf("%s to serve at epoch %v", s.node, s.epoch) }
+func (s state) String() string       { return s.node + " to serve at epoch " + s.epoch.String() }
 func (s state) Limit() time.Duration { return stateLimit }
 func (s state) Do(ctx context.Context, w *world.World) error {
 	return w.Poll(ctx, s.node, "/mesh", func(a world.Answer) bool {

@@ -66,7 +66,9 @@ func (w *World) Post(ctx context.Context, node, path string, form url.Values) (A
 }
 
 // request returns a *Refusal for every answer but a whole one with status 200.
-func (w *World) request(ctx context.Context, node, method, path string, form url.Values) (Answer, error) {
+func (w *World) request(
+	ctx context.Context, node, method, path string, form url.Values,
+) (Answer, error) {
 	m := w.machine(node)
 	h := &journal.HTTP{Method: method, Path: path, Sent: w.Journal.Now()}
 	answer, err := w.exchange(ctx, m, h, form)
@@ -89,7 +91,10 @@ func (w *World) request(ctx context.Context, node, method, path string, form url
 	return answer, nil
 }
 
-func (w *World) exchange(ctx context.Context, m *machine, h *journal.HTTP, form url.Values) (Answer, error) {
+// exchange sends a request and reads its answer.
+func (w *World) exchange(
+	ctx context.Context, m *machine, h *journal.HTTP, form url.Values,
+) (Answer, error) {
 	address := "http://" + m.node.Address.Addr().String() + h.Path
 	var body io.Reader
 	if form != nil {

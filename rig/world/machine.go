@@ -83,9 +83,33 @@ func (w *World) Boot(ctx context.Context, node string) error {
 	}
 	w.since = w.Journal.Len()
 	w.Journal.Add(time.Now(), journal.Record{Kind: journal.KindBoot, Node: node, Boot: count})
+	// The step bounds the start, but no context the life: however a run ends, Close ends its
+	// machines, in order and on the record.
+	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	p, err := qemu.Start(life, w.describeMachine(m, count))
+	stop()
+	if err != nil {
+		cancel(nil)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return err
+	}
+	m.process = p
+	w.watchers.Go(func() {
+		defer cancel(nil)
+		w.awaitExit(m, p, count)
+	})
+	return nil
+}
+
+// describeMachine is what QEMU is started with for a boot of a node.
+func (w *World) describeMachine(m *machine, count int) qemu.Machine {
+	node := m.node.Name
 	station, switched := m.port.Sockets()
 	mac := m.node.MAC()
-	p, err := qemu.Start(w.ctx, qemu.Machine{
+	return qemu.Machine{
 		Name:  node,
 		Image: w.Image,
 		RAM:   w.RAM,
@@ -106,13 +130,7 @@ func (w *World) Boot(ctx context.Context, node string) error {
 				Event: &journal.Event{Name: name, Data: string(data)},
 			})
 		},
-	})
-	if err != nil {
-		return err
 	}
-	m.process = p
-	w.watchers.Go(func() { w.awaitExit(m, p, count) })
-	return nil
 }
 
 // awaitExit journals the end of a machine's QEMU.

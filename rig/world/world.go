@@ -71,7 +71,7 @@ type World struct {
 }
 
 // Stopped is why a run is not worth going on with.
-type Stopped struct{ Reason string }
+type Stopped struct{ judge.Alarm }
 
 func (s *Stopped) Error() string { return s.Reason }
 
@@ -80,7 +80,8 @@ func Open(ctx context.Context, c Config) (*World, error) {
 	w := &World{Config: c}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	if err := w.open(); err != nil {
-		return nil, errors.Join(err, w.Close(journal.End{Outcome: journal.Trouble, Reason: err.Error()}))
+		end := journal.End{Outcome: journal.Trouble, Reason: err.Error()}
+		return nil, errors.Join(err, w.Close(end))
 	}
 	return w, nil
 }
@@ -137,8 +138,8 @@ func (w *World) create(name string) (*os.File, error) {
 func (w *World) watch() func(journal.Record) {
 	var watch judge.Watch
 	return func(r journal.Record) {
-		if reason := watch.See(r); reason != "" {
-			w.cancel(&Stopped{reason})
+		if alarm, ok := watch.See(r); ok {
+			w.cancel(&Stopped{alarm})
 		}
 	}
 }
@@ -176,14 +177,18 @@ func (w *World) Context() context.Context { return w.ctx }
 // lastWords is how long a machine that panicked may take to print its trace and to reset.
 const lastWords = 3 * time.Second
 
-// Linger waits, after a world has stopped because of what a machine did, until that machine has
-// reset or ended, or for a moment: a trace is worth having on the console.
+// Linger waits, when the world has stopped because of a panic, until a machine has reset or ended,
+// at most for a moment: the trace is worth having on the console.
 func (w *World) Linger(ctx context.Context) {
+	var stopped *Stopped
+	if !errors.As(context.Cause(w.ctx), &stopped) || !stopped.Panic {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, lastWords)
 	defer cancel()
 	w.Journal.Await(ctx, 0, func(r journal.Record) bool {
-		return r.Kind == journal.KindEvent && (r.Event.Name == "RESET" || r.Event.Name == "SHUTDOWN") ||
-			r.Kind == journal.KindExit
+		reset := r.Event != nil && (r.Event.Name == "RESET" || r.Event.Name == "SHUTDOWN")
+		return reset || r.Kind == journal.KindExit
 	})
 }
 
