@@ -1,0 +1,97 @@
+// Guest is the image that package bench measures: what any network service on this kernel has (net/http
+// over gVisor over ENET) and nothing of Holdfast's own, so that its figures can be put beside another
+// bare-metal Go's. It is no product.
+//
+//	80    HTTP: GET / a short text, GET /figures the counters
+//	5001  takes bytes and drops them
+//	5002  sends bytes for as long as the peer takes them
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime"
+
+	"holdfast/board"
+	"holdfast/board/enet"
+	"holdfast/kernel/sys"
+	"holdfast/netstack"
+)
+
+func main() {
+	entered := sys.ReadStats().Entered
+	fmt.Printf("bench: main ticks=%d\n", sys.Counter()-entered)
+	s, err := network()
+	if err != nil {
+		panic(err)
+	}
+	serve(s, 5001, func(c net.Conn) { io.Copy(io.Discard, c) })
+	serve(s, 5002, source)
+	l, err := s.Listen(80)
+	if err != nil {
+		panic(err)
+	}
+	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "hello from bare metal\n")
+	})
+	http.HandleFunc("/figures", figures)
+	fmt.Println("bench: serving")
+	panic(http.Serve(l, nil))
+}
+
+func network() (*netstack.Stack, error) {
+	irq, err := os.OpenFile(fmt.Sprint("/dev/irq/", board.IRQENET1), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	mac := [6]byte{2, 0, 0, 0, 0, 15}
+	dma, size := sys.DMA()
+	port, err := enet.Open(enet.Config{Base: board.ENET1, MDIO: board.ENET2, MAC: mac, DMA: dma,
+		DMASize: size, Interrupt: irq})
+	if err != nil {
+		return nil, err
+	}
+	return netstack.New(port, netstack.Config{MAC: mac,
+		Addr: netip.MustParsePrefix("10.0.2.15/24"), Gateway: netip.MustParseAddr("10.0.2.2")})
+}
+
+func serve(s *netstack.Stack, port uint16, handle func(net.Conn)) {
+	l, err := s.Listen(port)
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				panic(err)
+			}
+			go func() {
+				defer c.Close()
+				handle(c)
+			}()
+		}
+	}()
+}
+
+func source(c net.Conn) {
+	b := make([]byte, 64<<10)
+	for {
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// figures prints the counters as they were when the request arrived.
+func figures(w http.ResponseWriter, _ *http.Request) {
+	at, st := sys.Counter(), sys.ReadStats()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fmt.Fprintf(w, "ticks=%d hz=%d sys=%d gcs=%d\n",
+		at-st.Entered-st.IdleTicks, sys.CounterHz(), m.Sys, m.NumGC)
+}

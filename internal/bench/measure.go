@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/qemu"
+)
+
+// machine is a running guest.
+type machine struct {
+	*qemu.Process
+	client    *http.Client
+	mainTicks chan string
+}
+
+// boot starts the guest; icount counts instructions instead of running free.
+func boot(ctx context.Context, image string, icount bool) (*machine, error) {
+	m := &machine{mainTicks: make(chan string, 1)}
+	m.client = &http.Client{Timeout: limit, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+	spec := qemu.Machine{Name: "bench", Image: image, RAM: ram, Limit: limit,
+		Net: qemu.UserNet{Forward: []uint16{80, 5001, 5002}},
+		OnLine: func(_ time.Time, line string) {
+			if ticks, ok := strings.CutPrefix(line, "bench: main ticks="); ok {
+				m.mainTicks <- ticks
+			}
+		}}
+	if icount {
+		spec.ICount = "shift=0"
+	}
+	p, err := qemu.Start(ctx, spec)
+	m.Process = p
+	return m, err
+}
+
+// get fetches a path; QEMU's user network accepts at once, whatever the guest does, so only an answer
+// proves anything.
+func (m *machine) get(path string) (string, error) {
+	resp, err := m.client.Get("http://" + m.Forwarded(80).String() + path)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	return string(body), err
+}
+
+// figures are the guest's counters at one instant.
+type figures struct{ ticks, hz, sys, gcs float64 }
+
+func (m *machine) figures() (f figures, err error) {
+	text, err := m.get("/figures")
+	if err != nil {
+		return f, err
+	}
+	_, err = fmt.Sscanf(text, "ticks=%g hz=%g sys=%g gcs=%g", &f.ticks, &f.hz, &f.sys, &f.gcs)
+	return f, err
+}
+
+// instructions is the guest's busy time between two readings, one nanosecond an instruction.
+func instructions(from, to figures) float64 { return (to.ticks - from.ticks) / to.hz * 1e9 }
+
+// counted fills the rows that are instruction counts.
+func counted(ctx context.Context, t *table, image string) error {
+	m, err := boot(ctx, image, true)
+	if err != nil {
+		return err
+	}
+	defer m.Kill()
+	ticks, err := strconv.ParseFloat(<-m.mainTicks, 64)
+	if err != nil {
+		return err
+	}
+	if _, err := m.get("/"); err != nil {
+		return err
+	}
+	first, err := m.figures()
+	if err != nil {
+		return err
+	}
+	t.set(resetToMain, ticks/first.hz*1e3)
+	t.set(sysIdle, first.sys/1e6)
+	perRequest, err := m.perRequest()
+	if err != nil {
+		return err
+	}
+	t.set(httpRequest, perRequest/1e3)
+	in, err := m.perByte(5001, send)
+	if err != nil {
+		return err
+	}
+	out, err := m.perByte(5002, take)
+	if err != nil {
+		return err
+	}
+	last, err := m.figures()
+	if err != nil {
+		return err
+	}
+	t.set(tcpIn, in)
+	t.set(tcpOut, out)
+	t.set(sysLoad, last.sys/1e6)
+	return nil
+}
+
+// perRequest is the cost of one small GET on a connection that stays open. The requests before the
+// first reading let caches fill and the heap reach its size.
+func (m *machine) perRequest() (float64, error) {
+	if err := m.many(requests); err != nil {
+		return 0, err
+	}
+	a, err := m.figures()
+	if err != nil {
+		return 0, err
+	}
+	b, err := m.figures() // a reading costs a request of another kind: it is taken off
+	if err != nil {
+		return 0, err
+	}
+	if err := m.many(requests); err != nil {
+		return 0, err
+	}
+	c, err := m.figures()
+	if err != nil {
+		return 0, err
+	}
+	return (instructions(b, c) - instructions(a, b)) / requests, nil
+}
+
+func (m *machine) many(n int) error {
+	for range n {
+		if _, err := m.get("/"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perByte is the cost of a byte of a bulk transfer on one connection.
+func (m *machine) perByte(port uint16, move func(net.Conn) error) (float64, error) {
+	c, err := net.Dial("tcp", m.Forwarded(port).String())
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	a, err := m.figures()
+	if err != nil {
+		return 0, err
+	}
+	if err := move(c); err != nil {
+		return 0, err
+	}
+	b, err := m.figures()
+	return instructions(a, b) / transfer, err
+}
+
+// send sends, and waits until the guest has closed in return: then it has taken everything.
+func send(c net.Conn) error {
+	if _, err := io.CopyN(c, zeros{}, transfer); err != nil {
+		return err
+	}
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, c)
+	return err
+}
+
+func take(c net.Conn) error {
+	_, err := io.CopyN(io.Discard, c, transfer)
+	return errors.Join(err, c.Close())
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// timed fills the rows that depend on the host.
+func timed(ctx context.Context, t *table, image string) error {
+	var firsts []float64
+	for i := range firstRuns {
+		start := time.Now()
+		m, err := boot(ctx, image, false)
+		if err != nil {
+			return err
+		}
+		if _, err = m.get("/"); err == nil {
+			firsts = append(firsts, time.Since(start).Seconds())
+			if i == firstRuns-1 {
+				err = m.idle(t)
+			}
+		}
+		m.Kill()
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(firsts)
+	t.set(firstHTTP, firsts[len(firsts)/2])
+	return nil
+}
+
+// idle measures what QEMU takes of a core while the guest has nothing to do.
+func (m *machine) idle(t *table) error {
+	before, err := cpuTicks(m.PID())
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(idleTime): // the measured time itself
+	case <-m.Done():
+		return errors.New("the guest ended while idle")
+	}
+	after, err := cpuTicks(m.PID())
+	t.set(idleCPU, (after-before)/clockTicks/idleTime.Seconds()*100)
+	return err
+}
+
+// clockTicks is USER_HZ: the unit of the times in /proc/PID/stat, 100 on every Linux that Go runs on.
+const clockTicks = 100
+
+// cpuTicks is the processor time that a process has used (proc(5): utime and stime, fields 14 and 15).
+func cpuTicks(pid int) (float64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	if len(fields) < 13 {
+		return 0, errors.New("/proc: malformed stat")
+	}
+	user, err1 := strconv.ParseFloat(fields[11], 64)
+	system, err2 := strconv.ParseFloat(fields[12], 64)
+	return user + system, errors.Join(err1, err2)
+}
