@@ -46,7 +46,7 @@ var table = []rights{
 		"golang.org/x/crypto/..."}},
 	{"kernel/image", []string{"std", "board/...", "kernel/...", "mesh/...", "nvram/...",
 		"netstack/..."}},
-	{"kernel/stdtest", []string{"std", "qemu/...", "internal/..."}}, // a host command
+	{"kernel/stdtest", []string{"std", "board/...", "qemu/...", "internal/..."}}, // a host command
 	{"netstack", []string{"std", "netstack/...", "gvisor.dev/gvisor/..."}},
 	{"nvram", []string{"std", "nvram/..."}},
 	{"mesh", append([]string{"mesh/..."}, pureStd...)},

@@ -39,6 +39,9 @@
 //	                 copies 1, value blob (at most ValueMax)
 //	   request       client 16, boot 8, sequence 8
 //
+// A stat has durability none, expected version 2^64-1 (any) and no value; a commit is local or
+// replicated. A refusal carries no value.
+//
 // Numbers 18 to 23 are reserved for the kinds of replication and moves; until those exist, a frame
 // of such a kind is malformed.
 //

@@ -104,9 +104,15 @@ func (m *RouteReq) fields(c *codec) {
 	u64(c, &m.IfVersion)
 	c.blob(&m.Value, ValueMax)
 	c.bytes(m.Capability[:])
-	c.require(m.Op == Stat || m.Op == Commit)
 	c.require(m.Class >= Lease && m.Class <= StaleOK)
-	c.require(m.Durability <= Replicated)
+	switch m.Op {
+	case Stat:
+		c.require(m.Durability == None && m.IfVersion == AnyVersion && len(m.Value) == 0)
+	case Commit:
+		c.require(m.Durability == Local || m.Durability == Replicated)
+	default:
+		c.require(false)
+	}
 }
 
 func (m *RouteRep) fields(c *codec) {
@@ -121,6 +127,7 @@ func (m *RouteRep) fields(c *codec) {
 	c.blob(&m.Value, ValueMax)
 	c.require(m.Class <= StaleOK)
 	c.require(m.Durability <= Replicated)
+	c.require(m.Word == refusal.OK || len(m.Value) == 0)
 }
 
 func (c *codec) request(r *Request) {

@@ -50,23 +50,30 @@ var generators = map[Kind]func(*rapid.T) Message{
 		return &StaleEpoch{epoch(t), boot(t), node(t), boot(t), [64]byte(fixed(t, 64))}
 	},
 	KindRouteReq: func(t *rapid.T) Message {
-		return &RouteReq{
+		m := &RouteReq{
 			Request: request(t), FirstEpoch: epoch(t), Object: id.Object(fixed(t, 32)),
-			Op:         Op(rapid.IntRange(int(Stat), int(Commit)).Draw(t, "op")),
-			Class:      Class(rapid.IntRange(int(Lease), int(StaleOK)).Draw(t, "class")),
-			Durability: durability(t), IfVersion: number(t), Value: blob(t, 0, ValueMax),
-			Capability: [129]byte(fixed(t, 129)),
+			Op: Stat, Class: Class(rapid.IntRange(int(Lease), int(StaleOK)).Draw(t, "class")),
+			IfVersion: AnyVersion, Capability: [129]byte(fixed(t, 129)),
 		}
+		if rapid.Bool().Draw(t, "commit") {
+			m.Op, m.IfVersion, m.Value = Commit, number(t), blob(t, 0, ValueMax)
+			m.Durability = rapid.SampledFrom([]Durability{Local, Replicated}).Draw(t, "durability")
+		}
+		return m
 	},
 	KindRouteRep: func(t *rapid.T) Message {
-		words := append(refusal.All(), refusal.OK)
-		return &RouteRep{
-			Request: request(t), Word: rapid.SampledFrom(words).Draw(t, "word"),
-			Home: node(t), HomeEpoch: id.Epoch(number(t)), Version: number(t),
+		m := &RouteRep{
+			Request: request(t), Home: node(t), HomeEpoch: id.Epoch(number(t)), Version: number(t),
 			Class:      Class(rapid.IntRange(0, int(StaleOK)).Draw(t, "class")),
-			Durability: durability(t), Copies: rapid.Uint8().Draw(t, "copies"),
-			Value: blob(t, 0, ValueMax),
+			Durability: Durability(rapid.IntRange(int(None), int(Replicated)).Draw(t, "durability")),
+			Copies:     rapid.Uint8().Draw(t, "copies"),
 		}
+		if rapid.Bool().Draw(t, "refused") {
+			m.Word = rapid.SampledFrom(refusal.All()).Draw(t, "word")
+		} else {
+			m.Value = blob(t, 0, ValueMax)
+		}
+		return m
 	},
 }
 
@@ -78,10 +85,6 @@ func span(t *rapid.T) when.Span { return when.Span(rapid.Uint32().Draw(t, "span"
 func node(t *rapid.T) id.Node   { return id.Node(fixed(t, 16)) }
 
 func digest(t *rapid.T) id.Digest { return id.Digest(fixed(t, 16)) }
-
-func durability(t *rapid.T) Durability {
-	return Durability(rapid.IntRange(int(None), int(Replicated)).Draw(t, "durability"))
-}
 
 func request(t *rapid.T) Request {
 	return Request{id.Client(fixed(t, 16)), id.Boot(number(t)), rapid.Uint64Min(1).Draw(t, "seq")}

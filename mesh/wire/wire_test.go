@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/crypto/cryptobyte"
 	"pgregory.net/rapid"
 
 	"holdfast/mesh/id"
@@ -48,7 +47,7 @@ func samples() []Message {
 		&RouteReq{Request: r, FirstEpoch: 1, Object: id.Object{2, 31: 3}, Op: Commit,
 			Class: Authoritative, Durability: Replicated, IfVersion: 4, Value: []byte("value"),
 			Capability: [129]byte{5, 128: 6}},
-		&RouteRep{Request: r, Word: refusal.Moved, Home: id.Node{1, 15: 2}, HomeEpoch: 3, Version: 4,
+		&RouteRep{Request: r, Word: refusal.OK, Home: id.Node{1, 15: 2}, HomeEpoch: 3, Version: 4,
 			Class: Lease, Durability: Local, Copies: 5, Value: []byte("value")},
 	}
 }
@@ -139,102 +138,6 @@ func TestEveryTruncationAndEveryExtensionIsRefused(t *testing.T) {
 	}
 }
 
-func refused(t *testing.T, frame []byte, format string, args ...any) {
-	t.Helper()
-	if epoch, m, err := Parse(frame); !errors.Is(err, ErrMalformed) || m != nil || epoch != 0 {
-		t.Errorf(format+": got %v, %v", append(args, m, err)...)
-	}
-}
-
-// unchecked encodes m as Append does, whether it is valid or not.
-func unchecked(epoch id.Epoch, m Message) []byte {
-	c := codec{out: cryptobyte.NewBuilder(nil)}
-	kind := m.Kind()
-	u8(&c, &kind)
-	u64(&c, &epoch)
-	m.fields(&c)
-	return c.out.BytesOrPanic()
-}
-
-func TestInvalidMessagesAreNeitherSentNorAccepted(t *testing.T) {
-	request := Request{Seq: 1}
-	valid := RouteReq{Request: request, FirstEpoch: 1, Op: Stat, Class: Lease}
-	routeReq := func(change func(*RouteReq)) *RouteReq {
-		m := valid
-		change(&m)
-		return &m
-	}
-	routeRep := func(change func(*RouteRep)) *RouteRep {
-		m := RouteRep{Request: request}
-		change(&m)
-		return &m
-	}
-	join := func(change func(*Join)) *Join {
-		m := Join{AuthorityBoot: 1, Boot: 1}
-		change(&m)
-		return &m
-	}
-	certificate, value := make([]byte, view.CertificateMax+1), make([]byte, ValueMax+1)
-	invalid := map[string]Message{
-		"LeaseReq without incarnation":   &LeaseReq{Boot: 1, AuthorityBoot: 1},
-		"LeaseReq without boot":          &LeaseReq{Incarnation: 1, AuthorityBoot: 1},
-		"LeaseReq without authority":     &LeaseReq{Incarnation: 1, Boot: 1},
-		"LeaseAck without incarnation":   &LeaseAck{AuthorityBoot: 1},
-		"LeaseAck without authority":     &LeaseAck{Incarnation: 1},
-		"JoinReq without boot":           &JoinReq{},
-		"Challenge without boot":         &Challenge{},
-		"Join without boot":              join(func(m *Join) { m.Boot = 0 }),
-		"Join without authority":         join(func(m *Join) { m.AuthorityBoot = 0 }),
-		"Join with a large certificate":  join(func(m *Join) { m.Certificate = certificate }),
-		"Confirm without certificate":    &Confirm{},
-		"Confirm with a large one":       &Confirm{Certificate: certificate},
-		"View without certificate":       &View{},
-		"View with a large one":          &View{Certificate: certificate},
-		"Refuse with ok":                 &Refuse{},
-		"Refuse with no word":            &Refuse{Word: 255},
-		"ViewAck of no epoch":            &ViewAck{},
-		"StaleEpoch of no epoch":         &StaleEpoch{AuthorityBoot: 1, Boot: 1},
-		"StaleEpoch of no authority":     &StaleEpoch{Current: 1, Boot: 1},
-		"StaleEpoch of no boot":          &StaleEpoch{Current: 1, AuthorityBoot: 1},
-		"RouteReq without sequence":      routeReq(func(m *RouteReq) { m.Request.Seq = 0 }),
-		"RouteReq without first epoch":   routeReq(func(m *RouteReq) { m.FirstEpoch = 0 }),
-		"RouteReq without operation":     routeReq(func(m *RouteReq) { m.Op = 0 }),
-		"RouteReq with an unknown one":   routeReq(func(m *RouteReq) { m.Op = Commit + 1 }),
-		"RouteReq without class":         routeReq(func(m *RouteReq) { m.Class = 0 }),
-		"RouteReq of an unknown class":   routeReq(func(m *RouteReq) { m.Class = StaleOK + 1 }),
-		"RouteReq of unknown durability": routeReq(func(m *RouteReq) { m.Durability = Replicated + 1 }),
-		"RouteReq with a large value":    routeReq(func(m *RouteReq) { m.Value = value }),
-		"RouteRep without sequence":      routeRep(func(m *RouteRep) { m.Request.Seq = 0 }),
-		"RouteRep with no word":          routeRep(func(m *RouteRep) { m.Word = 255 }),
-		"RouteRep of an unknown class":   routeRep(func(m *RouteRep) { m.Class = StaleOK + 1 }),
-		"RouteRep of unknown durability": routeRep(func(m *RouteRep) { m.Durability = Replicated + 1 }),
-		"RouteRep with a large value":    routeRep(func(m *RouteRep) { m.Value = value }),
-	}
-	for name, m := range invalid {
-		refused(t, unchecked(1, m), "%s", name)
-		if !panics(func() { Append(nil, 1, m) }) {
-			t.Errorf("%s: Append takes it", name)
-		}
-	}
-	if panics(func() { Append(nil, 1, &valid) }) {
-		t.Error("the request that the cases change is itself refused")
-	}
-}
-
-func TestATimingThatDoesNotFitIsNotSent(t *testing.T) {
-	for _, v := range []timing.Timing{{Heartbeat: -1}, {Fail: 1 << 32}} {
-		if !panics(func() { Append(nil, 1, &Join{AuthorityBoot: 1, Boot: 1, Timing: v}) }) {
-			t.Errorf("Append takes %v", v)
-		}
-	}
-}
-
-func panics(f func()) (did bool) {
-	defer func() { did = recover() != nil }()
-	f()
-	return false
-}
-
 func TestOnlySendersWithoutAViewHaveEpochZero(t *testing.T) {
 	early := map[Kind]bool{KindPing: true, KindPong: true, KindJoinReq: true, KindChallenge: true,
 		KindJoin: true, KindJoinReady: true, KindRefuse: true, KindRouteRep: true}
@@ -289,7 +192,8 @@ func TestTheLargestFrameFits(t *testing.T) {
 	value := make([]byte, ValueMax)
 	certificate := make([]byte, view.CertificateMax)
 	for _, m := range []Message{
-		&RouteReq{Request: Request{Seq: 1}, FirstEpoch: 1, Op: Commit, Class: Lease, Value: value},
+		&RouteReq{Request: Request{Seq: 1}, FirstEpoch: 1, Op: Commit, Class: Lease,
+			Durability: Local, Value: value},
 		&RouteRep{Request: Request{Seq: 1}, Value: value},
 		&Join{AuthorityBoot: 1, Boot: 1, Certificate: certificate},
 	} {

@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/crypto/cryptobyte"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/view"
+)
+
+// refused fails unless Parse calls the frame malformed and returns nothing else.
+func refused(t *testing.T, frame []byte, format string, args ...any) {
+	t.Helper()
+	if epoch, m, err := Parse(frame); !errors.Is(err, ErrMalformed) || m != nil || epoch != 0 {
+		t.Errorf(format+": got %v, %v", append(args, m, err)...)
+	}
+}
+
+// unchecked encodes m as Append does, whether it is valid or not.
+func unchecked(epoch id.Epoch, m Message) []byte {
+	c := codec{out: cryptobyte.NewBuilder(nil)}
+	kind := m.Kind()
+	u8(&c, &kind)
+	u64(&c, &epoch)
+	m.fields(&c)
+	return c.out.BytesOrPanic()
+}
+
+// neitherSentNorAccepted fails unless Parse refuses the message and Append panics.
+func neitherSentNorAccepted(t *testing.T, invalid map[string]Message) {
+	t.Helper()
+	for name, m := range invalid {
+		refused(t, unchecked(1, m), "%s", name)
+		if !panics(func() { Append(nil, 1, m) }) {
+			t.Errorf("%s: Append takes it", name)
+		}
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+func TestInvalidControlMessagesAreNeitherSentNorAccepted(t *testing.T) {
+	certificate := make([]byte, view.CertificateMax+1)
+	join := func(change func(*Join)) *Join {
+		m := Join{AuthorityBoot: 1, Boot: 1}
+		change(&m)
+		return &m
+	}
+	Append(nil, 1, join(func(*Join) {})) // what the cases change is itself valid
+	neitherSentNorAccepted(t, map[string]Message{
+		"LeaseReq without incarnation":  &LeaseReq{Boot: 1, AuthorityBoot: 1},
+		"LeaseReq without boot":         &LeaseReq{Incarnation: 1, AuthorityBoot: 1},
+		"LeaseReq without authority":    &LeaseReq{Incarnation: 1, Boot: 1},
+		"LeaseAck without incarnation":  &LeaseAck{AuthorityBoot: 1},
+		"LeaseAck without authority":    &LeaseAck{Incarnation: 1},
+		"JoinReq without boot":          &JoinReq{},
+		"Challenge without boot":        &Challenge{},
+		"Join without boot":             join(func(m *Join) { m.Boot = 0 }),
+		"Join without authority":        join(func(m *Join) { m.AuthorityBoot = 0 }),
+		"Join with a large certificate": join(func(m *Join) { m.Certificate = certificate }),
+		"Confirm without certificate":   &Confirm{},
+		"Confirm with a large one":      &Confirm{Certificate: certificate},
+		"View without certificate":      &View{},
+		"View with a large one":         &View{Certificate: certificate},
+		"Refuse with ok":                &Refuse{},
+		"Refuse with no word":           &Refuse{Word: 255},
+		"ViewAck of no epoch":           &ViewAck{},
+		"StaleEpoch of no epoch":        &StaleEpoch{AuthorityBoot: 1, Boot: 1},
+		"StaleEpoch of no authority":    &StaleEpoch{Current: 1, Boot: 1},
+		"StaleEpoch of no boot":         &StaleEpoch{Current: 1, AuthorityBoot: 1},
+	})
+}
+
+func TestInvalidRequestsAndAnswersAreNeitherSentNorAccepted(t *testing.T) {
+	value, request := make([]byte, ValueMax+1), Request{Seq: 1}
+	commit := func(change func(*RouteReq)) *RouteReq {
+		m := RouteReq{Request: request, FirstEpoch: 1, Op: Commit, Class: Lease, Durability: Local}
+		change(&m)
+		return &m
+	}
+	stat := func(change func(*RouteReq)) *RouteReq {
+		m := RouteReq{Request: request, FirstEpoch: 1, Op: Stat, Class: Lease, IfVersion: AnyVersion}
+		change(&m)
+		return &m
+	}
+	reply := func(change func(*RouteRep)) *RouteRep {
+		m := RouteRep{Request: request}
+		change(&m)
+		return &m
+	}
+	none := func(*RouteReq) {}
+	for _, m := range []Message{commit(none), stat(none), reply(func(*RouteRep) {})} {
+		Append(nil, 1, m) // what the cases change is itself valid
+	}
+	neitherSentNorAccepted(t, map[string]Message{
+		"RouteReq without sequence":      commit(func(m *RouteReq) { m.Request.Seq = 0 }),
+		"RouteReq without first epoch":   commit(func(m *RouteReq) { m.FirstEpoch = 0 }),
+		"RouteReq without operation":     commit(func(m *RouteReq) { m.Op = 0 }),
+		"RouteReq with an unknown one":   commit(func(m *RouteReq) { m.Op = Commit + 1 }),
+		"RouteReq without class":         commit(func(m *RouteReq) { m.Class = 0 }),
+		"RouteReq of an unknown class":   commit(func(m *RouteReq) { m.Class = StaleOK + 1 }),
+		"RouteReq of unknown durability": commit(func(m *RouteReq) { m.Durability = Replicated + 1 }),
+		"a commit without durability":    commit(func(m *RouteReq) { m.Durability = None }),
+		"a stat with durability":         stat(func(m *RouteReq) { m.Durability = Local }),
+		"a stat of a version":            stat(func(m *RouteReq) { m.IfVersion = 1 }),
+		"a stat with a value":            stat(func(m *RouteReq) { m.Value = value[:1] }),
+		"RouteReq with a large value":    commit(func(m *RouteReq) { m.Value = value }),
+		"RouteRep without sequence":      reply(func(m *RouteRep) { m.Request.Seq = 0 }),
+		"RouteRep with no word":          reply(func(m *RouteRep) { m.Word = 255 }),
+		"RouteRep of an unknown class":   reply(func(m *RouteRep) { m.Class = StaleOK + 1 }),
+		"RouteRep of unknown durability": reply(func(m *RouteRep) { m.Durability = Replicated + 1 }),
+		"a refusal with a value": reply(func(m *RouteRep) {
+			m.Word, m.Value = refusal.Full, value[:1]
+		}),
+		"RouteRep with a large value": reply(func(m *RouteRep) { m.Value = value }),
+	})
+}
+
+func TestATimingThatDoesNotFitIsNotSent(t *testing.T) {
+	for _, v := range []timing.Timing{{Heartbeat: -1}, {Fail: 1 << 32}} {
+		if !panics(func() { Append(nil, 1, &Join{AuthorityBoot: 1, Boot: 1, Timing: v}) }) {
+			t.Errorf("Append takes %v", v)
+		}
+	}
+}
