@@ -195,7 +195,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("not sent: %w", cause)
 	}
-	return err
+	return c.closed()
 }
 
 // read is the Client's reading goroutine. It ends when the connection does.
