@@ -13,6 +13,8 @@ import (
 	"holdfast/mesh/view"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
+	"holdfast/nvram"
+	"holdfast/nvram/config"
 )
 
 // parse reads a line by the grammar that its row belongs to.
@@ -230,25 +232,15 @@ func TestAnErrorSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestPanicLines(t *testing.T) {
-	for message, want := range map[string]string{
-		"broken":                 "panic: mesh: broken",
-		"two\nlines\tand é":      "panic: mesh: two?lines?and ??",
-		strings.Repeat("x", 600): "panic: mesh: " + strings.Repeat("x", Max-len("panic: mesh: ")),
-	} {
-		l := Panic("mesh", message)
-		if got, err := Parse(l.String()); l.String() != want || got != l || err != nil {
-			t.Errorf("%q, %v; want %q", l, err, want)
-		}
-	}
-	runtime, err := Parse("panic: runtime error: index out of range [3] with length at=3 é")
+func TestAPanicLineIsFreeText(t *testing.T) {
+	l, err := Parse("panic: runtime error: index out of range [3] with length at=3 é")
 	if err != nil {
 		t.Error(err)
 	}
-	if _, ok := runtime.Time(); ok {
+	if _, ok := l.Time(); ok {
 		t.Error("free text has fields")
 	}
-	if !runtime.Is("panic") || !runtime.Is("panic", "runtime") || runtime.Is("panic", "mesh") {
+	if !l.Is("panic") || !l.Is("panic", "runtime") || l.Is("panic", "mesh") {
 		t.Error("a panic's words are not its prefix's")
 	}
 }
@@ -344,6 +336,24 @@ func TestAStatusIsNoEvidence(t *testing.T) {
 	for _, s := range []string{"", "node", "member id=none", "nodeid=none", "other id=1"} {
 		if l, err := ParseStatus(s); err == nil {
 			t.Errorf("%q is taken for the status %s", s, l)
+		}
+	}
+}
+
+// The words of damage and of refused values are made where NVRAM is read; the row repeats them.
+func TestReasonsOfTheNVRAMAreThoseOfTheRows(t *testing.T) {
+	want := map[string][]string{"mesh-env: none": {}, "mesh-env: refused": {}}
+	for _, r := range []nvram.Reason{nvram.ReasonBlank, nvram.ReasonMagic, nvram.ReasonVersion,
+		nvram.ReasonCRC, nvram.ReasonLength} {
+		want["mesh-env: none"] = append(want["mesh-env: none"], string(r))
+	}
+	for _, r := range config.Reasons() {
+		want["mesh-env: refused"] = append(want["mesh-env: refused"], string(r))
+	}
+	for _, r := range Rows {
+		last := len(r.Fields) - 1
+		if words, ok := want[r.Head]; ok && !slices.Equal(r.Fields[last].Words, words) {
+			t.Errorf("%s: %v, want %v", r.Head, r.Fields[last].Words, words)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -57,7 +58,7 @@ func claims(s string) bool {
 // Check reports why the line matches no row, as an *Error, or nil when it matches one.
 func (l Line) Check() error {
 	if len(l.text) > Max {
-		return &Error{l.text[:Max], "longer than 512 bytes"}
+		return &Error{l.text[:Max], "longer than " + strconv.Itoa(Max) + " bytes"}
 	}
 	if message, ok := strings.CutPrefix(l.text, panicHead); ok {
 		return l.checkPanic(message)

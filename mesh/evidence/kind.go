@@ -83,7 +83,7 @@ func parses[T any](parse func(string) (T, error)) func(string) bool {
 const textMax = 80
 
 func isText(s string) bool {
-	return s != "" && len(s) <= textMax && clean(s, '!') == s
+	return s != "" && len(s) <= textMax && clean(s) == s
 }
 
 // isNode and isBoot leave out zero, which is written none.

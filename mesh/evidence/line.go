@@ -33,13 +33,6 @@ func New(prefix string, words ...string) Line {
 	return Line{text}
 }
 
-// Panic returns the line of a panic in package pkg. Bytes that a console line cannot carry become
-// '?', and the message is cut at Max.
-func Panic(pkg, message string) Line {
-	text := panicHead + pkg + ": " + message
-	return Line{clean(text[:min(len(text), Max)], ' ')}
-}
-
 // StatusLine starts a line of an HTTP answer with its head: node, member, or nothing for a row of
 // GET /mesh/homes.
 func StatusLine(head string) Line { return Line{head} }
@@ -57,7 +50,7 @@ func (l Line) Str(key, v string) Line {
 	if v == "" {
 		v = "?"
 	}
-	return l.field(key, clean(v[:min(len(v), textMax)], '!'))
+	return l.field(key, clean(v[:min(len(v), textMax)]))
 }
 
 // Word adds a refusal word.
@@ -152,14 +145,13 @@ func (l Line) String() string { return l.text }
 // AppendTo appends the line, without a line end, to dst.
 func (l Line) AppendTo(dst []byte) []byte { return append(dst, l.text...) }
 
-// clean replaces every byte below low or above '~' by '?'.
-func clean(s string, low byte) string {
-	ok := func(c byte) bool { return c >= low && c <= '~' }
+// clean replaces every byte that is no visible ASCII character by '?'.
+func clean(s string) string {
 	for i := range len(s) {
-		if !ok(s[i]) {
+		if !visible(s[i]) {
 			b := []byte(s)
 			for j := range b {
-				if !ok(b[j]) {
+				if !visible(b[j]) {
 					b[j] = '?'
 				}
 			}
@@ -168,3 +160,5 @@ func clean(s string, low byte) string {
 	}
 	return s
 }
+
+func visible(c byte) bool { return c > ' ' && c <= '~' }

@@ -26,7 +26,9 @@ var Rows = []Row{
 	{"mesh-env: none", row(words("reason", "blank", "magic", "version", "crc", "length"))},
 	{"mesh-env: unknown", row(text("key"))},
 	{"mesh-env: refused", row(text("key"),
-		words("reason", "address", "base64", "count", "flag", "hex", "number", "timing"))},
+		words("reason", "empty", "flag", "number", "range", "count", "address", "prefix", "subnet",
+			"port", "base64", "key", "id", "duplicate", "role", "oversize", "unterminated", "trailing",
+			"no-equals", "empty-name", "name", "non-ascii", "control"))},
 
 	{"mesh-node: start", row(node("node"), words("role", "authority", "member"), boot("boot"),
 		epoch("epoch"), ip("ip"), words("seed", "nvram", "loader"))},
@@ -35,7 +37,7 @@ var Rows = []Row{
 	{"mesh-link: refused", row(ipPort("remote"), words("reason",
 		"wrong-key", "not-allowed", "no-certificate", "timeout", "full", "tls"))},
 	{"mesh-link: down", row(node("node"), words("reason",
-		"eof", "reset", "deadline", "malformed", "replaced", "backstop", "local"))},
+		"eof", "reset", "deadline", "malformed", "replaced", "backstop", "full", "local"))},
 
 	{"mesh-join: confirmed", row(node("node"), epoch("epoch"), count("members"), digest("digest"),
 		nodes("snapshot"), epoch("incarnation"))},
