@@ -18,7 +18,9 @@ import (
 const (
 	// redrawEvery is how often the line on a terminal changes.
 	redrawEvery = 100 * time.Millisecond
-	// repeatEvery is how often plain output says that it is still waiting.
+	// Plain output is silent about what is over at once: it says what it waits for after firstAfter,
+	// and from then on every repeatEvery.
+	firstAfter  = time.Second
 	repeatEvery = 10 * time.Second
 	// clearLine goes to the line's start and clears it (ECMA-48, EL).
 	clearLine = "\r\x1b[K"
@@ -35,6 +37,7 @@ type Reporter struct {
 	drawn   bool // the line on the terminal has something of ours
 	waiting int  // number of the present wait; 0 when idle
 	waits   int
+	told    bool // plain output has mentioned the present wait
 }
 
 // New makes a reporter. On a terminal, whose width is given in columns, it rewrites one line; width
@@ -58,8 +61,10 @@ func (r *Reporter) Wait(what string, limit time.Duration) (through func(error)) 
 	r.mu.Lock()
 	r.waits++
 	mine := r.waits
-	r.waiting = mine
-	r.draw(what, 0, limit)
+	r.waiting, r.told = mine, false
+	if r.terminal {
+		r.draw(what, 0, limit)
+	}
 	r.mu.Unlock()
 
 	done := make(chan struct{})
@@ -75,7 +80,7 @@ func (r *Reporter) Wait(what string, limit time.Duration) (through func(error)) 
 			fmt.Fprintf(r.w, "%s: %v, after %.1f s\n", r.name, err, took)
 			return
 		}
-		if !r.terminal {
+		if r.told {
 			fmt.Fprintf(r.w, "%s: %s: after %.1f s\n", r.name, what, took)
 		}
 	}
@@ -85,18 +90,19 @@ func (r *Reporter) Wait(what string, limit time.Duration) (through func(error)) 
 func (r *Reporter) tick(
 	mine int, what string, start time.Time, limit time.Duration, done chan struct{},
 ) {
-	every := repeatEvery
+	first, every := firstAfter, repeatEvery
 	if r.terminal {
-		every = redrawEvery
+		first, every = redrawEvery, redrawEvery
 	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	timer := time.NewTimer(first)
+	defer timer.Stop()
 	for {
 		select {
 		case <-done:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		timer.Reset(every)
 		r.mu.Lock()
 		if r.waiting == mine {
 			r.draw(what, time.Since(start), limit)
@@ -111,6 +117,7 @@ func (r *Reporter) draw(what string, elapsed, limit time.Duration) {
 		r.name, what, elapsed.Seconds(), limit.Seconds())
 	if !r.terminal {
 		fmt.Fprintln(r.w, text)
+		r.told = true
 		return
 	}
 	r.clear()

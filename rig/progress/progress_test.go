@@ -41,12 +41,12 @@ func TestWithoutATerminalEveryWaitIsLinesOfItsOwn(t *testing.T) {
 		through := r.Wait("`mesh-join: confirmed` at n1", 30*time.Second)
 		pass(12 * time.Second)
 		through(nil)
+		r.Wait("what is there at once", 5*time.Second)(nil)
 		r.Wait("n0 to serve", 5*time.Second)(errors.New("n0 is silent"))
 		r.Say("the end of %d", 1)
-		want := "kill-peer: waiting for `mesh-join: confirmed` at n1: 0.0 of 30 s\n" +
-			"kill-peer: waiting for `mesh-join: confirmed` at n1: 10.0 of 30 s\n" +
+		want := "kill-peer: waiting for `mesh-join: confirmed` at n1: 1.0 of 30 s\n" +
+			"kill-peer: waiting for `mesh-join: confirmed` at n1: 11.0 of 30 s\n" +
 			"kill-peer: `mesh-join: confirmed` at n1: after 12.0 s\n" +
-			"kill-peer: waiting for n0 to serve: 0.0 of 5 s\n" +
 			"kill-peer: n0 is silent, after 0.0 s\n" +
 			"kill-peer: the end of 1\n"
 		if got := out.String(); got != want {

@@ -26,6 +26,12 @@ const (
 	rowSlack    = 10 * time.Second // on top of the time after which a row is due
 )
 
+// How often a node is asked while something is awaited that it does not print.
+const (
+	pollSoon  = 100 * time.Millisecond // what comes any moment
+	pollLater = time.Second            // what takes its time
+)
+
 // boot starts a node's machine.
 type boot struct{ node string }
 
@@ -87,7 +93,7 @@ type state struct {
 func (s state) String() string       { return s.node + " to serve at epoch " + s.epoch.String() }
 func (s state) Limit() time.Duration { return stateLimit }
 func (s state) Do(ctx context.Context, w *world.World) error {
-	return w.Poll(ctx, s.node, "/mesh", func(a world.Answer) bool {
+	return w.Poll(ctx, s.node, "/mesh", pollSoon, func(a world.Answer) bool {
 		return len(a.Lines) > 0 && hasFields(a.Lines[0], []string{
 			"mesh=joined", "epoch=" + s.epoch.String(), "mutable=1",
 		})
@@ -103,7 +109,7 @@ type uptime struct {
 func (s uptime) String() string       { return fmt.Sprintf("%s to be up for %v", s.node, s.past) }
 func (s uptime) Limit() time.Duration { return s.past + rowSlack }
 func (s uptime) Do(ctx context.Context, w *world.World) error {
-	return w.Poll(ctx, s.node, "/mesh", func(a world.Answer) bool {
+	return w.Poll(ctx, s.node, "/mesh", pollLater, func(a world.Answer) bool {
 		if len(a.Lines) == 0 {
 			return false
 		}

@@ -23,8 +23,6 @@ const (
 	requestTimeout = 5 * time.Second
 	// bodyMax is more than the longest answer, 64 rows of GET /mesh/homes.
 	bodyMax = 64 << 10
-	// pollEvery is the time between two requests while a node's state is awaited.
-	pollEvery = 100 * time.Millisecond
 )
 
 // newClient makes an HTTP client on the rig's own station. A connection serves one request, so that
@@ -134,10 +132,12 @@ func (w *World) exchange(
 	return answer, err
 }
 
-// Poll asks a node for a page until an answer satisfies want or ctx ends. A node that is silent or
-// refuses is asked again.
-func (w *World) Poll(ctx context.Context, node, path string, want func(Answer) bool) error {
-	ticker := time.NewTicker(pollEvery)
+// Poll asks a node for a page again and again until an answer satisfies want or ctx ends, whether
+// the node is silent, refuses or answers otherwise.
+func (w *World) Poll(
+	ctx context.Context, node, path string, every time.Duration, want func(Answer) bool,
+) error {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		answer, err := w.Get(ctx, node, path)
