@@ -20,7 +20,7 @@ import (
 const limit = 2 * time.Minute
 
 // build makes the image. Without QEMU the test is skipped, unless HOLDFAST_REQUIRE_QEMU is set.
-func build(t *testing.T) (path string) {
+func build(t testing.TB) (path string) {
 	t.Helper()
 	if _, err := qemu.Find(); err != nil {
 		if os.Getenv("HOLDFAST_REQUIRE_QEMU") != "" {
@@ -29,7 +29,7 @@ func build(t *testing.T) (path string) {
 		t.Skip(err)
 	}
 	path = filepath.Join(t.TempDir(), "image.elf")
-	if err := imagebuild.Build(".", path); err != nil {
+	if err := imagebuild.Build(".", path, "-tags", "nethttpomithttp2"); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -73,13 +73,13 @@ func hasField(l evidence.Line, key, want string) bool {
 
 // booted is a running image on the user network.
 type booted struct {
-	t     *testing.T
+	t     testing.TB
 	p     *qemu.Process
 	lines chan string
 	seen  []string
 }
 
-func boot(t *testing.T, m qemu.Machine) *booted {
+func boot(t testing.TB, m qemu.Machine) *booted {
 	t.Helper()
 	b := &booted{t: t, lines: make(chan string, 1024)}
 	m.Net, m.Limit, m.Dir = qemu.UserNet{Forward: []uint16{80}}, limit, t.TempDir()

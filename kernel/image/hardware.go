@@ -16,8 +16,15 @@ import (
 	"holdfast/nvram"
 )
 
-// openNVRAM is the EEPROM on I2C2, nil when none answers.
-func openNVRAM() nvram.Chip {
+// hardware is the board's devices, as far as they are open.
+type hardware struct {
+	chip  nvram.Chip // nil: none answers
+	port  *enet.Port
+	stack *netstack.Stack
+}
+
+// openNVRAM opens the EEPROM on I2C2.
+func (hw *hardware) openNVRAM() {
 	start := time.Now()
 	since := func() time.Duration { return time.Since(start) }
 	bus := i2c.New(board.I2C2, since)
@@ -25,38 +32,39 @@ func openNVRAM() nvram.Chip {
 	chip, err := at24c.Open(bus, board.EEPROMAddress, nvram.Size, since)
 	if err != nil {
 		say("image: nvram: " + err.Error())
-		return nil
+		return
 	}
-	return chip
+	hw.chip = chip
 }
 
-// on is the machine that the node runs on, with the chip as its memory.
-func on(chip nvram.Chip) node.Machine {
+// machine is what the node runs on.
+func (hw *hardware) machine() node.Machine {
 	return node.Machine{
 		Clock:   newClock(sys.ReadStats().Entered, sys.CounterHz()).now,
-		NVRAM:   chip,
+		NVRAM:   hw.chip,
 		Console: os.Stdout,
 		Entropy: node.Entropy{Seed: sys.TakeSeed, Cycles: sys.Counter, Rekey: sys.Rekey},
+		Figures: hw.figures,
 	}
 }
 
 // openNetwork brings up ENET1 and TCP/IP with the node's address; nil when the node has none. Without
 // its network a node is of no use to anybody, so that a failure here ends in a reset.
-func openNetwork(n *node.Node) node.Network {
+func (hw *hardware) openNetwork(n *node.Node) node.Network {
 	address, gateway := n.Address()
 	if !address.IsValid() {
 		return nil
 	}
 	mac := macOf(address.Addr())
-	port, err := openENET(mac)
-	if err != nil {
+	var err error
+	if hw.port, err = openENET(mac); err != nil {
 		panic("image: ENET1: " + err.Error())
 	}
-	stack, err := netstack.New(port, netstack.Config{MAC: mac, Addr: address, Gateway: gateway})
+	hw.stack, err = netstack.New(hw.port, netstack.Config{MAC: mac, Addr: address, Gateway: gateway})
 	if err != nil {
 		panic("image: " + err.Error())
 	}
-	return stack
+	return hw.stack
 }
 
 // openENET opens ENET1. On the EVK the PHYs of both controllers answer on one management bus, which
@@ -78,4 +86,31 @@ func openENET(mac [6]byte) (*enet.Port, error) {
 func macOf(address netip.Addr) [6]byte {
 	b := address.As4()
 	return [6]byte{0x02, 0, 0, 0, 0, b[3]}
+}
+
+// figures is what kernel, stack and controller count. Ticks are the counter's.
+func (hw *hardware) figures(add func(name string, value uint64)) {
+	now, k := sys.Counter(), sys.ReadStats()
+	add("counter_hz", uint64(sys.CounterHz()))
+	add("kernel_boot_ticks", k.Started-k.Entered)
+	add("kernel_busy_ticks", now-k.Entered-k.IdleTicks)
+	add("kernel_idle_ticks", k.IdleTicks)
+	add("kernel_switches", k.Switches)
+	add("kernel_interrupts", k.Interrupts)
+	add("kernel_signals", k.Signals)
+	add("kernel_threads", uint64(k.Threads))
+	add("kernel_ram_bytes", uint64(k.RAM))
+	add("kernel_pages_in_use", uint64(k.PagesInUse))
+	add("kernel_pages_touched", uint64(k.PagesTouched))
+	s := hw.stack.Stats() // there is a stack when anybody asks over it
+	add("net_frames_taken", s.FramesTaken)
+	add("net_frames_dropped", s.FramesMalformed+s.FramesNotMine+s.FramesOtherType)
+	add("net_frames_sent", s.FramesSent)
+	add("net_frames_lost", s.FramesLost)
+	add("net_packets_malformed", s.PacketsMalformed+s.SegmentsInvalid)
+	add("net_retransmissions", s.SegmentsRetransmitted)
+	add("net_connections", s.ConnectionsOpen)
+	e := hw.port.Stats()
+	add("enet_receive_errors", e.Overrun+e.TooLong+e.Bad+e.TooShort)
+	add("enet_ring_full", e.RingFull)
 }

@@ -19,13 +19,15 @@ import (
 
 func main() {
 	say("holdfast " + version() + " " + runtime.Version())
-	chip := openNVRAM()       // I2C2, an EEPROM; a node without one is a single
-	n := node.Boot(on(chip))  // environment, identity, entropy
-	network := openNetwork(n) // ENET1, TCP/IP
-	end(run(n, network))      // console, links, HTTP, mesh; for ever
+	var hw hardware
+	hw.openNVRAM()                  // I2C2, an EEPROM; a node without one has no mesh
+	n := node.Boot(hw.machine())    // environment, identity, entropy
+	network := hw.openNetwork(n)    // ENET1, TCP/IP
+	end(n.Run(background, network)) // console, links, HTTP, mesh; for ever
 }
 
-func run(n *node.Node, network node.Network) error { return n.Run(context.Background(), network) }
+// background is never done: a node ends with its machine.
+var background = context.Background()
 
 // end ends a node that should have run for ever. A panic ends in a trace and a reset.
 func end(err error) {

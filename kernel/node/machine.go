@@ -21,6 +21,9 @@ type Machine struct {
 	Entropy Entropy
 	// Console takes whole lines, one a Write. It may be slow.
 	Console io.Writer
+	// Figures adds what the machine counts to GET /mesh/stats; nil when it counts nothing. Several
+	// goroutines may call it.
+	Figures func(add func(name string, value uint64))
 }
 
 // Entropy is the machine's part in seeding the random generator (spec/system.md section 2).

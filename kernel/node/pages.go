@@ -138,23 +138,25 @@ func (n *Node) logPage(after uint64) web.Answer {
 // statsPage is the node's own figures, one a line.
 func (n *Node) statsPage() web.Answer {
 	var p page
-	figure := func(name string, v uint64) {
+	add := func(name string, v uint64) {
 		p.WriteString(name)
 		p.WriteByte('=')
 		p.WriteString(strconv.FormatUint(v, 10))
 		p.WriteByte('\n')
 	}
-	figure("now_ms", uint64(n.machine.Clock()))
-	figure("console_lost", n.log.Lost())
-	figure("http_refused", n.web.Refused())
-	if n.loop == nil {
-		return p.answer()
+	add("now_ms", uint64(n.machine.Clock()))
+	add("console_lost", n.log.Lost())
+	add("http_refused", n.web.Refused())
+	if n.loop != nil {
+		add("link_overrate", n.links.Overrate())
+		add("loop_steps", n.loop.stats.steps.Load())
+		add("loop_ticks", n.loop.stats.ticks.Load())
+		add("loop_late_ticks", n.loop.stats.lateTick.Load())
+		add("loop_late_max_ms", uint64(n.loop.stats.lateMax.Load()))
 	}
-	figure("link_overrate", n.links.Overrate())
-	figure("loop_steps", n.loop.stats.steps.Load())
-	figure("loop_ticks", n.loop.stats.ticks.Load())
-	figure("loop_late_ticks", n.loop.stats.lateTick.Load())
-	figure("loop_late_max_ms", uint64(n.loop.stats.lateMax.Load()))
+	if n.machine.Figures != nil {
+		n.machine.Figures(add)
+	}
 	return p.answer()
 }
 
