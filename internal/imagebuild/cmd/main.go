@@ -1,0 +1,29 @@
+// Cmd builds a bootable image of a package: `make image` for people, the same command as the tests'.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"holdfast/internal/imagebuild"
+)
+
+func main() {
+	out := flag.String("o", "", "the image to write")
+	symbols := flag.Bool("symbols", false, "keep symbols and debugging information")
+	tags := flag.String("tags", "nethttpomithttp2", "build tags")
+	flag.Parse()
+	if *out == "" || flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: cmd [-symbols] [-tags LIST] -o FILE PACKAGE")
+		os.Exit(64)
+	}
+	build := imagebuild.Build
+	if *symbols {
+		build = imagebuild.BuildWithSymbols
+	}
+	if err := build(flag.Arg(0), *out, "-tags", *tags); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
