@@ -112,7 +112,8 @@ func TestALineHasTheInstantOfItsEnd(t *testing.T) {
 		var got []time.Duration
 		deliver(b, nil, func(at time.Time, _ string) { got = append(got, at.Sub(start)) })
 		// The partial last line has the instant of its last byte, not of the console's end.
-		if want := []time.Duration{time.Second, 3 * time.Second, 4 * time.Second}; !slices.Equal(got, want) {
+		want := []time.Duration{time.Second, 3 * time.Second, 4 * time.Second}
+		if !slices.Equal(got, want) {
 			t.Errorf("lines after %v, want %v", got, want)
 		}
 	})

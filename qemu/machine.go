@@ -39,14 +39,14 @@ type Machine struct {
 	RAM    string // QEMU's notation, such as "512M"; DefaultRAM when empty
 	Dir    string // a private folder that exists, for Loads; may be empty when there are none
 
-	NVRAM string // file of exactly EEPROMSize bytes behind I2C2 0x50, this machine's own; none when empty
-	Clock *Clock // battery-backed clock on I2C1 0x68; none when nil
+	NVRAM string // this machine's own file of EEPROMSize bytes, at I2C2 0x50; none when empty
+	Clock *Clock // battery-backed clock, at I2C1 0x68; none when nil
 	Loads []Load // memory contents set before the first instruction and again at every reset
 
 	MAC net.HardwareAddr // of ENET1; QEMU's own choice, the same for every machine, when nil
 	Net Network          // what ENET1 is connected to; nothing when nil
 
-	ICount   string   // QEMU's -icount, such as "shift=0": time counted in instructions; off when empty
+	ICount   string   // QEMU's -icount, such as "shift=0": time by instructions; off when empty
 	NoReboot bool     // a reset ends QEMU instead
 	Extra    []string // further arguments for QEMU
 

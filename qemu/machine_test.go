@@ -2,7 +2,9 @@ package qemu
 
 import (
 	"errors"
+	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,25 +79,35 @@ func TestAMachineThatCannotStartIsRefusedWithTheReason(t *testing.T) {
 	}
 	image := file("image", 1)
 	for _, c := range []struct {
-		name string
-		m    Machine
-		want string // in the error; empty for none
+		name  string
+		spoil func(*Machine)
+		want  string // in the error; empty for none
 	}{
-		{"whole", Machine{Image: image, Limit: 1}, ""},
-		{"no limit", Machine{Image: image}, "no time limit"},
-		{"no image", Machine{Limit: 1, Image: dir + "/none"}, "image"},
-		{"name is a path", Machine{Name: "a/b", Image: image, Limit: 1}, "not a file name"},
-		{"NVRAM fits", Machine{Image: image, Limit: 1, NVRAM: file("fits", EEPROMSize)}, ""},
-		{"NVRAM too small", Machine{Image: image, Limit: 1, NVRAM: file("small", EEPROMSize-1)}, "8191 bytes, want 8192"},
-		{"NVRAM too large", Machine{Image: image, Limit: 1, NVRAM: file("large", EEPROMSize+1)}, "8193 bytes, want 8192"},
-		{"NVRAM missing", Machine{Image: image, Limit: 1, NVRAM: dir + "/none"}, "NVRAM"},
-		{"contents without a folder", Machine{Image: image, Limit: 1, Loads: []Load{{1, []byte{1}}}}, "without a folder"},
-		{"no contents", Machine{Image: image, Limit: 1, Dir: dir, Loads: []Load{{0x10, nil}}}, "no memory contents for 0x10"},
-		{"short MAC", Machine{Image: image, Limit: 1, MAC: net.HardwareAddr{1, 2, 3, 4, 5}}, "not six bytes"},
+		{"nothing is wrong", func(m *Machine) {}, ""},
+		{"no limit", func(m *Machine) { m.Limit = 0 }, "no time limit"},
+		{"no image", func(m *Machine) { m.Image = dir + "/none" }, "image"},
+		{"name is a path", func(m *Machine) { m.Name = "a/b" }, "not a file name"},
+		{"NVRAM fits", func(m *Machine) { m.NVRAM = file("fits", EEPROMSize) }, ""},
+		{"NVRAM too small", func(m *Machine) { m.NVRAM = file("small", EEPROMSize-1) },
+			"8191 bytes, want 8192"},
+		{"NVRAM too large", func(m *Machine) { m.NVRAM = file("large", EEPROMSize+1) },
+			"8193 bytes, want 8192"},
+		{"NVRAM missing", func(m *Machine) { m.NVRAM = dir + "/none" }, "NVRAM"},
+		{"contents without a folder", func(m *Machine) { m.Dir = "" }, "without a folder"},
+		{"no contents", func(m *Machine) { m.Loads[0].Data = nil }, "no memory contents for 0x10"},
+		{"short MAC", func(m *Machine) { m.MAC = m.MAC[:5] }, "not six bytes"},
+		{"long MAC", func(m *Machine) { m.MAC = append(m.MAC, 0) }, "not six bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := c.m.check()
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			m := Machine{
+				Image: image, Limit: 1, Dir: dir,
+				Loads: []Load{{0x10, []byte{1}}}, MAC: net.HardwareAddr{2, 0, 0, 0, 0, 10},
+			}
+			c.spoil(&m)
+			switch err := m.check(); {
+			case c.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -134,8 +146,12 @@ func TestForwardedPortsAreReadFromTheMonitorsTable(t *testing.T) {
 		"  TCP[ESTABLISHED]   11       127.0.0.1 50000       10.0.2.15   443     0     0\r\n" +
 		"  TCP[HOST_FORWARD]  12       127.0.0.1 41238       10.0.2.15  7070     0     0\r\n"
 	got, err := parseForwards(table, []uint16{80, 7070})
-	if err != nil || len(got) != 2 || got[80].String() != "127.0.0.1:41237" || got[7070].String() != "127.0.0.1:41238" {
-		t.Errorf("got %v, %v", got, err)
+	want := forwards{
+		80:   netip.MustParseAddrPort("127.0.0.1:41237"),
+		7070: netip.MustParseAddrPort("127.0.0.1:41238"),
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 	if got, err := parseForwards(table, []uint16{443}); err == nil {
 		t.Errorf("a port that is not forwarded: got %v", got)

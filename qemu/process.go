@@ -46,7 +46,7 @@ type Process struct {
 	qmp      *qmp.Client
 	backlog  *backlog
 	stderr   *tail
-	forwards map[uint16]netip.AddrPort
+	forwards forwards
 	ctx      context.Context // ends when QEMU is to be killed, with the cause
 	release  context.CancelCauseFunc
 
@@ -256,9 +256,13 @@ func socketPair() (net.Conn, *os.File, error) {
 
 // forwardLine is a row of the monitor's "info usernet": protocol[state], descriptor, host address
 // and port, guest address and port. QMP itself has no command that tells.
-var forwardLine = regexp.MustCompile(`(?m)TCP\[HOST_FORWARD\]\s+\d+\s+(\S+)\s+(\d+)\s+\S+\s+(\d+)\s`)
+var forwardLine = regexp.MustCompile(
+	`(?m)TCP\[HOST_FORWARD\]\s+\d+\s+(\S+)\s+(\d+)\s+\S+\s+(\d+)\s`)
 
-func askForwards(ctx context.Context, c *qmp.Client, ports []uint16) (map[uint16]netip.AddrPort, error) {
+// forwards says which address on this host leads to a TCP port of the guest.
+type forwards map[uint16]netip.AddrPort
+
+func askForwards(ctx context.Context, c *qmp.Client, ports []uint16) (forwards, error) {
 	answer, err := c.Execute(ctx, "human-monitor-command",
 		map[string]string{"command-line": "info usernet"})
 	if err != nil {
@@ -271,20 +275,20 @@ func askForwards(ctx context.Context, c *qmp.Client, ports []uint16) (map[uint16
 	return parseForwards(text, ports)
 }
 
-func parseForwards(text string, ports []uint16) (map[uint16]netip.AddrPort, error) {
-	forwards := make(map[uint16]netip.AddrPort)
+func parseForwards(text string, ports []uint16) (forwards, error) {
+	found := make(forwards)
 	for _, row := range forwardLine.FindAllStringSubmatch(text, -1) {
 		host, err := netip.ParseAddrPort(net.JoinHostPort(row[1], row[2]))
 		guest, err2 := strconv.ParseUint(row[3], 10, 16)
 		if err := errors.Join(err, err2); err != nil {
 			return nil, fmt.Errorf("info usernet: %w", err)
 		}
-		forwards[uint16(guest)] = host
+		found[uint16(guest)] = host
 	}
 	for _, port := range ports {
-		if _, ok := forwards[port]; !ok {
+		if _, ok := found[port]; !ok {
 			return nil, fmt.Errorf("info usernet does not list guest port %d: %q", port, text)
 		}
 	}
-	return forwards, nil
+	return found, nil
 }

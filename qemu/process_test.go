@@ -94,27 +94,33 @@ func TestRunEndsAtTheLineItWaitsFor(t *testing.T) {
 func TestRunTellsWhyAGuestDidNotEndAsItShould(t *testing.T) {
 	boots(t)
 	never := func(string) bool { return false }
+	prints := func(end ending) string { return guest(t, "hi\n", end) }
 	canceled, cancel := context.WithCancel(t.Context())
 	cancelAt := func(time.Time, string) { cancel() }
 	for _, c := range []struct {
 		name  string
-		m     Machine
 		ctx   context.Context
+		m     Machine
 		until func(string) bool
-		is    error
-		says  string
+		is    error  // nil for any
+		says  string // in the error
 	}{
-		{"reset", Machine{Image: guest(t, "hi\n", reset), NoReboot: true}, t.Context(), nil, nil, "guest-reset"},
-		{"power-off too early", Machine{Image: guest(t, "hi\n", powerOff)}, t.Context(), never, nil, "before the line"},
-		{"limit", Machine{Image: guest(t, "hi\n", spin), Limit: time.Second}, t.Context(), nil, ErrLimit, "hi"},
-		{"context", Machine{Image: guest(t, "hi\n", spin), OnLine: cancelAt}, canceled, nil, context.Canceled, ""},
+		{"reset", t.Context(), Machine{Image: prints(reset), NoReboot: true},
+			nil, nil, "guest-reset"},
+		{"power-off too early", t.Context(), Machine{Image: prints(powerOff)},
+			never, nil, "before the line"},
+		{"limit", t.Context(), Machine{Image: prints(spin), Limit: time.Second},
+			nil, ErrLimit, "last lines:\nhi"},
+		{"context", canceled, Machine{Image: prints(spin), OnLine: cancelAt},
+			nil, context.Canceled, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.m.Limit == 0 {
 				c.m.Limit = testLimit
 			}
 			got, err := Run(c.ctx, c.m, c.until)
-			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+			if err == nil || c.is != nil && !errors.Is(err, c.is) ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("error %v, want %v, %q", err, c.is, c.says)
 			}
 			if !slices.Equal(got, []string{"hi"}) {
@@ -132,8 +138,10 @@ func TestAStartThatFailsSaysWhatQEMUSaid(t *testing.T) {
 		{"-no-such-option", "invalid option"},
 		{"-version", "exit status 0"},
 	} {
-		_, err := Start(t.Context(), Machine{Name: "n7", Image: image, Limit: testLimit, Extra: []string{c.extra}})
-		if err == nil || !strings.Contains(err.Error(), "qemu n7: ") || !strings.Contains(err.Error(), c.says) {
+		m := Machine{Name: "n7", Image: image, Limit: testLimit, Extra: []string{c.extra}}
+		_, err := Start(t.Context(), m)
+		if err == nil || !strings.HasPrefix(err.Error(), "qemu n7: ") ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v", c.extra, err)
 		}
 	}
@@ -149,7 +157,8 @@ func TestAnEndedMachineLeavesNoGoroutine(t *testing.T) {
 	image := guest(t, "x\n", spin)
 	spawner() // the one that stays
 	before := runtime.NumGoroutine()
-	for _, end := range []func(*Process) Exit{(*Process).Kill, func(p *Process) Exit { return p.Quit(t.Context()) }} {
+	quit := func(p *Process) Exit { return p.Quit(t.Context()) }
+	for _, end := range []func(*Process) Exit{quit, (*Process).Kill} {
 		p, err := Start(t.Context(), Machine{Image: image, Limit: testLimit})
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +223,8 @@ func TestWhatIsTypedReachesTheGuest(t *testing.T) {
 	if line := get(t, lines, "the echo"); line != "hello" {
 		t.Errorf("echo %q", line)
 	}
-	if exit := p.Quit(t.Context()); exit.Code != 0 || exit.Shutdown != "host-qmp-quit" || exit.Cause != nil {
+	exit := p.Quit(t.Context())
+	if exit.Code != 0 || exit.Shutdown != "host-qmp-quit" || exit.Cause != nil {
 		t.Errorf("exit %+v", exit)
 	}
 	if err := p.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
@@ -258,7 +268,8 @@ func TestQuitEndsAStoppedMachine(t *testing.T) {
 // monitor runs a command of QEMU's human monitor.
 func monitor(t *testing.T, p *Process, command string) string {
 	t.Helper()
-	answer, err := p.Execute(t.Context(), "human-monitor-command", map[string]string{"command-line": command})
+	answer, err := p.Execute(t.Context(), "human-monitor-command",
+		map[string]string{"command-line": command})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ const quote = 20
 // Run starts m, collects its console, and ends it: as soon as until holds for a line, or, when
 // until is nil, when the guest powers off. It returns the lines up to then.
 //
-// Everything else is an error that quotes the last lines: the limit or ctx (ErrLimit or ctx's cause,
-// wrapped), QEMU's end before until held, a reset under NoReboot, lost console bytes. m.OnLine is
-// called as well.
+// Everything else is an error that quotes the last lines: the limit or ctx (ErrLimit or ctx's
+// cause, wrapped), QEMU's end before until held, a reset under NoReboot, lost console bytes.
+// m.OnLine is called as well.
 func Run(ctx context.Context, m Machine, until func(line string) bool) ([]string, error) {
 	var (
 		mu    sync.Mutex

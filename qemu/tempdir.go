@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	tempPrefix = "holdfast-"
+	tempPrefix = "holdfast-run-"
 	ownerFile  = "owner" // locked by the program that made the folder, for as long as it lives
 	// maxTempDir leaves room in a socket's path (maxSocketPath) for a slash and a name of 40 bytes.
 	maxTempDir = maxSocketPath - 1 - 40

@@ -52,7 +52,9 @@ func (q *qemu) greet() {
 
 // session runs a test in a bubble, with a client that has shaken hands with a far end that then
 // does what script says. The test's end ends the session.
-func session(t *testing.T, onEvent func(Event), script func(*qemu), test func(*testing.T, *Client)) {
+func session(
+	t *testing.T, onEvent func(Event), script func(*qemu), test func(*testing.T, *Client),
+) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		q := &qemu{theirs, bufio.NewScanner(theirs)}
@@ -136,7 +138,9 @@ func TestARefusalIsAnErrorThatNamesTheCommand(t *testing.T) {
 func TestEventsAreDeliveredInOrderWithTheInstantTheyCame(t *testing.T) {
 	var start time.Time
 	var got []string
-	onEvent := func(e Event) { got = append(got, fmt.Sprint(e.At.Sub(start), " ", e.Name, " ", string(e.Data))) }
+	onEvent := func(e Event) {
+		got = append(got, fmt.Sprintf("%v %s %s", e.At.Sub(start), e.Name, e.Data))
+	}
 	session(t, onEvent, func(q *qemu) {
 		start = time.Now()
 		time.Sleep(time.Second)
@@ -272,7 +276,8 @@ func TestALateAnswerIsThrownAwayAndTheSessionGoesOn(t *testing.T) {
 		if answer, err := c.Execute(ctx, "slow", nil); err == nil {
 			t.Errorf("answer %s", answer)
 		}
-		if answer, err := c.Execute(t.Context(), "quick", nil); err != nil || string(answer) != `"in time"` {
+		answer, err := c.Execute(t.Context(), "quick", nil)
+		if err != nil || string(answer) != `"in time"` {
 			t.Errorf("answer %s, %v", answer, err)
 		}
 	})
@@ -361,9 +366,12 @@ func TestAHandshakeThatFailsTellsWhy(t *testing.T) {
 }
 
 func FuzzTheFarEndMaySayAnything(f *testing.F) {
-	for _, seed := range []string{"", greeting, greeting + greeting, `{"event":"A"}` + "\n",
-		greeting + `{"return": {}, "id": 1}` + "\n", greeting + `{"error": {}, "id": 1}` + "\n",
-		greeting + `{"error": null, "return": null, "id": 1}` + "\n", "null\n", "[]\n", `{"id":-1}` + "\n"} {
+	for _, seed := range []string{
+		"", "null\n", "[]\n", `{"id":-1}` + "\n", `{"event":"A"}` + "\n", greeting, greeting + greeting,
+		greeting + `{"return": {}, "id": 1}` + "\n",
+		greeting + `{"error": {}, "id": 1}` + "\n",
+		greeting + `{"error": null, "return": null, "id": 1}` + "\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {

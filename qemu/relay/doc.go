@@ -8,9 +8,9 @@
 //
 // The way of a frame:
 //
-//	port --> learn source, find destination --> rule of the direction --> destination's queue --> port
-//	              |                              |        |                    |
-//	              runt, local                    dropped  held, delayed        full, frozen
+//	port --> learn source, find destination --> rule of the path --> destination's queue --> port
+//	              |                              |       |                |
+//	              runt, local                    dropped held, delayed    full, frozen
 //
 // A direction is an ordered pair of ports: a Path. A frame gets one Verdict for each path it takes,
 // when it arrives; a held or delayed one gets a second when it goes on. Options.Observe sees all of

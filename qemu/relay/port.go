@@ -196,18 +196,21 @@ func (p *Port) write() {
 	reported := false
 	for x := range p.queue {
 		_, err := p.socket.WriteToUnix(x.frame, to)
-		switch {
-		case err == nil || errors.Is(err, net.ErrClosed):
-		case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNRESET):
-			p.absent(x)
-		default:
-			p.absent(x)
-			if !reported {
-				p.relay.options.Report(fmt.Errorf("relay: port %s: %w", p.name, err))
-				reported = true
-			}
+		if err == nil || errors.Is(err, net.ErrClosed) {
+			continue
+		}
+		p.absent(x)
+		if !reported && !nobody(err) {
+			p.relay.options.Report(fmt.Errorf("relay: port %s: %w", p.name, err))
+			reported = true
 		}
 	}
+}
+
+// nobody tells the errors of a station that is not there, never was, or just ended.
+func nobody(err error) bool {
+	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) ||
+		errors.Is(err, syscall.ECONNRESET)
 }
 
 // absent settles a frame that the station's socket did not take.

@@ -35,7 +35,10 @@ func (r *Rule) check() error {
 	for _, c := range []struct {
 		name  string
 		value float64
-	}{{"Drop", r.Drop}, {"Corrupt", r.Corrupt}, {"Truncate", r.Truncate}, {"Repeat", r.Repeat}, {"Hurry", r.Hurry}} {
+	}{
+		{"Drop", r.Drop}, {"Corrupt", r.Corrupt}, {"Truncate", r.Truncate}, {"Repeat", r.Repeat},
+		{"Hurry", r.Hurry},
+	} {
 		if !(c.value >= 0 && c.value <= 1) { // written so that it refuses NaN, too
 			return fmt.Errorf("relay: rule's %s is %v, want a chance from 0 to 1", c.name, c.value)
 		}

@@ -63,9 +63,11 @@ type Outcome struct {
 // delayed frame that went on or was discarded, one that waited for a station that was frozen or
 // turned out Absent.
 type Record struct {
-	At       time.Time
-	From     *Port
-	Frame    []byte // as it goes on, so perhaps changed by the rule if it took one path; not to be modified
+	At   time.Time
+	From *Port
+	// Frame is shared with its receivers and not to be modified. A frame that took one path is as
+	// that path's rule left it; one that was flooded is as it came.
+	Frame    []byte
 	Outcomes []Outcome
 }
 
