@@ -33,6 +33,11 @@ func TestCommandLine(t *testing.T) {
 				"goroutine 1 [running]:\n"+reset+"\n")
 			e.Setenv("GARBAGE", "booting\nmesh-fail: suspect who=knows\n")
 			e.Setenv("RESET", reset)
+			stored, err := filepath.Abs("scenario/testdata")
+			if err != nil {
+				return err
+			}
+			e.Setenv("STORED", stored)
 			e.Setenv("LONG", strings.Repeat("x", 298))
 			return os.WriteFile(filepath.Join(e.WorkDir, "arm.elf"), emptyImage(t), 0o600)
 		},

@@ -107,7 +107,7 @@ func (q *inquiry) fences(epoch id.Epoch, survivor, victim string) {
 	if len(printed) > 0 {
 		q.violated("%d fences for objects that this run does not have", len(printed))
 	}
-	q.fact("%s", strings.Join(names, ", "))
+	q.fact("one each for %s", strings.Join(names, ", "))
 }
 
 // leftView returns a node's fences of routes to a home that left the view; an empty node means all.

@@ -35,11 +35,27 @@ type Result struct {
 	QEMU    string          `json:"qemu"`
 	RAM     string          `json:"ram"`
 	Checks  []judge.Result  `json:"checks"`
+	Tails   []Tail          `json:"tails,omitempty"` // of a run that ended early
 }
+
+// Tail is the newest console lines of a node.
+type Tail struct {
+	Node  string `json:"node"`
+	Lines []Line `json:"lines"`
+}
+
+// Line is one console line.
+type Line struct {
+	At   journal.Time `json:"us"`
+	Text string       `json:"text"`
+}
+
+// tailMost is how many lines a Tail has at most.
+const tailMost = 10
 
 // Of makes the result of a judged run.
 func Of(r *judge.Run, v judge.Verdict) Result {
-	return Result{
+	result := Result{
 		Schema: Schema, Fault: r.Info.Fault, Seed: r.Info.Seed, Wall: r.Info.Wall,
 		Seconds: r.EndAt.Sub(0).Seconds(),
 		Exit:    v.Code, Meaning: v.Code.String(),
@@ -47,6 +63,27 @@ func Of(r *judge.Run, v judge.Verdict) Result {
 		Image: r.Info.SHA256, QEMU: r.Info.QEMU, RAM: r.Info.RAM,
 		Checks: v.Results,
 	}
+	if v.End.Outcome != journal.Complete {
+		result.Tails = tails(r)
+	}
+	return result
+}
+
+func tails(r *judge.Run) []Tail {
+	var all []Tail
+	for _, n := range r.Info.Nodes {
+		t := Tail{Node: n.Name}
+		for _, record := range r.Records {
+			if record.Kind == journal.KindConsole && record.Node == n.Name {
+				t.Lines = append(t.Lines, Line{record.At, record.Line})
+			}
+		}
+		if len(t.Lines) > 0 {
+			t.Lines = t.Lines[max(0, len(t.Lines)-tailMost):]
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // WriteJSON writes the result as File has it.
@@ -92,40 +129,43 @@ func (s Style) status(status judge.Status, text string) string {
 	return s.paint(yellow, text)
 }
 
-// WriteText writes the result for people: a line a check, what was proven, where the artefacts are
-// and what the exit code means. folder is "" when they were not kept.
+// WriteText writes the result for people: a line a check, what was shown, where the artefacts are
+// and what the exit code means. proof is the sentence for a run in which everything held; folder is
+// "" when the artefacts were not kept.
 func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  seed %d, %.1f s\n\n", style.paint(bold, r.Fault), r.Seed, r.Seconds)
-	width := 0
-	for _, c := range r.Checks {
-		width = max(width, len(c.Name))
+	fmt.Fprintf(&b, "%s  seed %d, %.1f s\n", style.paint(bold, r.Fault), r.Seed, r.Seconds)
+	r.checks(&b, style)
+	if r.Exit == judge.CodeHeld {
+		fmt.Fprintf(&b, "\n  Shown: %s.\n", proof)
+	} else {
+		b.WriteString("\n")
+	}
+	if r.Outcome != journal.Complete {
+		fmt.Fprintf(&b, "  The run ended early (%s): %s\n", orNone(string(r.Outcome)), r.Reason)
+		r.lastWords(&b, style)
+	}
+	if folder != "" {
+		fmt.Fprintf(&b, "  Artefacts: %s (%s, %s, consoles, wire.pcapng)\n",
+			folder, File, "events.jsonl")
 	}
 	held := 0
 	for _, c := range r.Checks {
 		if c.Status == judge.Held {
 			held++
-			if style.Quiet {
-				continue
-			}
 		}
-		r.line(&b, c, width, style)
 	}
-	fmt.Fprintf(&b, "\n  %d of %d checks held.", held, len(r.Checks))
-	if r.Exit == judge.CodeHeld && proof != "" {
-		fmt.Fprintf(&b, " Shown: %s.", proof)
-	}
-	b.WriteString("\n")
-	if r.Reason != "" {
-		fmt.Fprintf(&b, "  The run ended early (%s): %s\n", r.Outcome, r.Reason)
-	}
-	if folder != "" {
-		fmt.Fprintf(&b, "  Artefacts: %s (consoles, wire.pcapng, events.jsonl, %s)\n", folder, File)
-	}
-	exit := fmt.Sprintf("exit %d: %s", r.Exit, r.Meaning)
+	exit := fmt.Sprintf("exit %d: %s (%d of %d)", r.Exit, r.Meaning, held, len(r.Checks))
 	fmt.Fprintf(&b, "  %s\n", style.status(statusOf(r.Exit), exit))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nobody knows how"
+	}
+	return s
 }
 
 func statusOf(c judge.Code) judge.Status {
@@ -138,12 +178,36 @@ func statusOf(c judge.Code) judge.Status {
 	return judge.Inconclusive
 }
 
-// line writes one check: status, name and what was found; with the claim and the records when that
-// is not what was wanted.
-func (r Result) line(b *strings.Builder, c judge.Result, width int, style Style) {
-	const statusWidth = len("inconclusive")
-	status := fmt.Sprintf("%-*s", statusWidth, c.Status)
-	fmt.Fprintf(b, "  %s  %-*s  %s", style.status(c.Status, status), width, c.Name, c.Detail)
+// columns are the widths of the text's first three.
+type columns struct{ status, name, source int }
+
+// checks writes a line for each check that is to be shown.
+func (r Result) checks(b *strings.Builder, style Style) {
+	var shown []judge.Result
+	var width columns
+	for _, c := range r.Checks {
+		if style.Quiet && c.Status == judge.Held {
+			continue
+		}
+		shown = append(shown, c)
+		width.status = max(width.status, len(c.Status.String()))
+		width.name = max(width.name, len(c.Name))
+		width.source = max(width.source, len(c.Source))
+	}
+	if len(shown) > 0 {
+		b.WriteString("\n")
+	}
+	for _, c := range shown {
+		r.line(b, c, width, style)
+	}
+}
+
+// line writes one check: status, name, where its rule stands and what was found; with the claim and
+// the records when that is not what was wanted.
+func (r Result) line(b *strings.Builder, c judge.Result, width columns, style Style) {
+	fmt.Fprintf(b, "  %s  %-*s  %s  %s",
+		style.status(c.Status, fmt.Sprintf("%-*s", width.status, c.Status)), width.name, c.Name,
+		style.paint(dim, fmt.Sprintf("%-*s", width.source, c.Source)), c.Detail)
 	if c.Margin != nil {
 		b.WriteString(style.paint(dim, margin(*c.Margin)))
 	}
@@ -153,21 +217,31 @@ func (r Result) line(b *strings.Builder, c judge.Result, width int, style Style)
 	if c.Status == judge.Held || c.Status == judge.Inconclusive && early {
 		return
 	}
-	indent := strings.Repeat(" ", 2+statusWidth+2)
-	fmt.Fprintf(b, "%swanted (%s): %s\n", indent, c.Source, c.Claim)
+	indent := strings.Repeat(" ", len("  ")+width.status+len("  "))
+	fmt.Fprintf(b, "%swanted: %s\n", indent, c.Claim)
 	if len(c.Evidence) > 0 {
-		fmt.Fprintf(b, "%srecords %s of %s\n", indent, list(c.Evidence), "events.jsonl")
+		fmt.Fprintf(b, "%sevents.jsonl records %s\n", indent, list(c.Evidence))
 	}
 }
 
 // margin says what was left of a bound.
 func margin(m judge.Margin) string {
-	text := fmt.Sprintf(", bounds %.3f to %.3f s, slack %.3f s",
+	text := fmt.Sprintf(" (%.3f to %.3f s, slack %.3f s",
 		m.Least.Seconds(), m.Most.Seconds(), m.Slack.Seconds())
 	if m.Unsharp > 0 {
 		text += fmt.Sprintf(", known to %.3f s", m.Unsharp.Seconds())
 	}
-	return text
+	return text + ")"
+}
+
+// lastWords writes the newest console lines of each node.
+func (r Result) lastWords(b *strings.Builder, style Style) {
+	for _, t := range r.Tails {
+		fmt.Fprintf(b, "  Last lines of %s:\n", t.Node)
+		for _, l := range t.Lines {
+			fmt.Fprintf(b, "    %s %s\n", style.paint(dim, fmt.Sprintf("%9s", l.At)), l.Text)
+		}
+	}
 }
 
 // list writes record numbers, the first few of many.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/rig/journal"
@@ -25,7 +26,7 @@ type Fault struct {
 	Proof string // one sentence: what has been shown when every check held
 	Nodes int    // of the cast
 	Steps []Step
-	// Checks are asked after judge.Health, which every fault has.
+	// Checks are asked before judge.Health, which every fault has.
 	Checks []judge.Check
 }
 
@@ -52,8 +53,10 @@ func Find(name string) (*Fault, bool) {
 	return nil, false
 }
 
-// AllChecks is the fault's own checks behind those of every run.
-func (f *Fault) AllChecks() []judge.Check { return append(judge.Health(), f.Checks...) }
+// AllChecks is the fault's own checks, then those of every run.
+func (f *Fault) AllChecks() []judge.Check {
+	return append(slices.Clone(f.Checks), judge.Health()...)
+}
 
 // Patience is the longest time that the steps may take together.
 func (f *Fault) Patience() time.Duration {

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/rig/journal"
+	"holdfast/rig/judge"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata; review the difference")
+
+// results are one of each kind of run.
+func results() map[string]Result {
+	held := judge.Result{Name: "fences", Source: "ADR 3", Claim: "each route is fenced once",
+		Status: judge.Held, Detail: "lab-0, lab-3", Evidence: []int{7, 8}}
+	timed := judge.Result{Name: "suspect-own-clock", Source: "ADR 1", Claim: "n0 says suspect in time",
+		Status: judge.Held, Detail: "suspect after 6.004 s", Evidence: []int{5},
+		Margin: &judge.Margin{What: "suspect after", Value: 6004 * time.Millisecond,
+			Least: 6 * time.Second, Most: 6500 * time.Millisecond, Slack: 496 * time.Millisecond,
+			Unsharp: 9 * time.Millisecond}}
+	wrong := judge.Result{Name: "join", Source: "ADR 2", Claim: "both kernels confirm n1 at epoch 2",
+		Status: judge.Violated, Detail: "n1's confirmation has members=1, not 2",
+		Evidence: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}}
+	open := judge.Result{Name: "step-5", Source: "ADR 7", Claim: "the root commits at the member",
+		Detail: "step 5 was not asked for", Evidence: []int{}}
+	wall := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	base := Result{Schema: Schema, Fault: "kill-peer", Seed: 42, Wall: wall, Seconds: 15.25,
+		Outcome: journal.Complete, Image: "0ff3", QEMU: "7.2.22", RAM: "128M"}
+	with := func(code judge.Code, checks ...judge.Result) Result {
+		r := base
+		r.Exit, r.Meaning, r.Checks = code, code.String(), checks
+		return r
+	}
+	early := with(judge.CodeInconclusive, held, open)
+	early.Outcome, early.Reason = journal.Deadline, "n0 to serve at epoch 2: not within 20s"
+	early.Tails = []Tail{{Node: "n0", Lines: []Line{{1250000, "holdfast"}, {12345678, "hm"}}}}
+	return map[string]Result{
+		"held":     with(judge.CodeHeld, held, timed),
+		"violated": with(judge.CodeViolated, held, wrong, open),
+		"early":    early,
+	}
+}
+
+func TestWhatPeopleRead(t *testing.T) {
+	for name, r := range results() {
+		for suffix, style := range map[string]Style{
+			"": {}, "-color": {Color: true}, "-quiet": {Quiet: true},
+		} {
+			t.Run(name+suffix, func(t *testing.T) {
+				var text bytes.Buffer
+				if err := r.WriteText(&text, "it works", "runs/x", style); err != nil {
+					t.Fatal(err)
+				}
+				golden(t, name+suffix+".txt", text.Bytes())
+			})
+		}
+	}
+}
+
+func TestWhatProgramsRead(t *testing.T) {
+	for name, r := range results() {
+		var text bytes.Buffer
+		if err := r.WriteJSON(&text); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".json", text.Bytes())
+		var back Result
+		if err := json.Unmarshal(text.Bytes(), &back); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r, back); diff != "" {
+			t.Errorf("%s.json is read back with a difference:\n%s", name, diff)
+		}
+	}
+}
+
+func TestArtefactsThatWereNotKeptAreNotNamed(t *testing.T) {
+	var text strings.Builder
+	if err := results()["held"].WriteText(&text, "it works", "", Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text.String(), "Artefacts") {
+		t.Error(text.String())
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
