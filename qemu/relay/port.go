@@ -218,9 +218,7 @@ func (p *Port) absent(x parcel) {
 	r := p.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
-		r.settle(&x, Absent, time.Now())
-	}
+	r.settle(&x, Absent, time.Now())
 }
 
 // close ends the port's goroutines. The relay's lock is held.

@@ -179,8 +179,8 @@ func TestASendIsPaddedToEthernetsMinimum(t *testing.T) {
 		if want := []int{60, 60, 61}; !slices.Equal(lengths, want) {
 			t.Errorf("lengths %v, want %v", lengths, want)
 		}
-		if n := a.port.Counts().Of(Runt); n != 1 {
-			t.Errorf("%d runts, want 1", n)
+		if n := a.port.Counts().Of(Runt); n != 1 || a.port.Received() != 4 {
+			t.Errorf("%d runts of %d frames, want 1 of 4", n, a.port.Received())
 		}
 	})
 }
@@ -210,6 +210,39 @@ func TestACutDropsBothWaysBetweenTwoPortsOnlyUntilHealed(t *testing.T) {
 			t.Errorf("%d dropped from b to a, want 1", n)
 		}
 	})
+}
+
+func TestChancesDependOnTheSeedAndTheDirectionAlone(t *testing.T) {
+	// fate sends a hundred frames over a lossy path and returns those that arrived.
+	fate := func(seed uint64, back bool) (arrived string) {
+		bubble(t, Options{Seed: seed}, func(r *Relay, a, b, c *station) {
+			from, to, address := a, b, byte(2)
+			if back {
+				from, to, address = b, a, 1
+			}
+			to.listen()
+			for _, p := range []*Path{r.Path(c.port, to.port), r.Path(from.port, to.port)} {
+				p.Set(Rule{Drop: 0.5})
+			}
+			for i := range 100 {
+				c.send(address, 3, "") // another path's chances change nothing on this one
+				from.send(address, 3-address, fmt.Sprint(i))
+			}
+			synctest.Wait()
+			arrived = strings.Join(to.got, ",")
+		})
+		return arrived
+	}
+	once := fate(1, false)
+	if again := fate(1, false); again != once {
+		t.Error("the same seed gave another fate")
+	}
+	if fate(2, false) == once {
+		t.Error("another seed gave the same fate")
+	}
+	if fate(1, true) == once {
+		t.Error("the other direction had the same fate")
+	}
 }
 
 func TestEveryFrameIsRecordedInOrder(t *testing.T) {
@@ -276,6 +309,8 @@ func TestAClosedRelayRefusesEverything(t *testing.T) {
 		p.Set(Rule{Delay: time.Second})
 		a.send(2, 1, "delayed")
 		r.Close()
+		time.Sleep(2 * time.Second)
+		r.sendDue() // what a timer that fires meanwhile does
 		if err := <-b.end; !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Receive returned %v", err)
 		}

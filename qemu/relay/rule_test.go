@@ -99,6 +99,20 @@ func TestCertainChancesAlwaysHit(t *testing.T) {
 	}
 }
 
+func TestCorruptReachesEveryBitBehindTheHeader(t *testing.T) {
+	frame := make([]byte, headerLen+3)
+	chance := rand.New(rand.NewPCG(1, 2))
+	hit := make([]byte, len(frame))
+	for range 1000 { // of 24 bits, each is missed with a chance of 1e-18
+		for i, x := range (&Rule{Corrupt: 1}).apply(frame, chance).frame {
+			hit[i] |= x
+		}
+	}
+	if want := append(make([]byte, headerLen), 0xff, 0xff, 0xff); !bytes.Equal(hit, want) {
+		t.Errorf("bits inverted: %x, want %x", hit, want)
+	}
+}
+
 func TestMatchSelectsTheFramesThatARuleMeans(t *testing.T) {
 	r := Rule{Drop: 1, Match: func(frame []byte) bool { return frame[headerLen] == 7 }}
 	chance := rand.New(rand.NewPCG(1, 2))

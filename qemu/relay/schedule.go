@@ -82,7 +82,7 @@ func (r *Relay) sendDue() (wait time.Duration, more bool) {
 	defer r.mu.Unlock()
 	for len(r.due) > 0 && !r.closed {
 		now := time.Now()
-		if x := r.due[0]; !x.gone && x.at.After(now) {
+		if x := r.due[0]; x.at.After(now) {
 			return x.at.Sub(now), true
 		}
 		if x := heap.Pop(&r.due).(*parcel); !x.gone {

@@ -72,14 +72,18 @@ func TestDiscardedFramesNeverArrive(t *testing.T) {
 func TestAFrozenPortLosesItsQueueAndWhatComesUntilThawed(t *testing.T) {
 	bubble(t, Options{}, func(r *Relay, a, b, c *station) {
 		p := r.Path(a.port, b.port)
+		p.Set(Rule{Hold: true})
+		a.send(2, 1, "held before")
+		p.Set(Rule{})
 		a.send(2, 1, "in the queue")
 		b.port.Freeze()
 		a.send(2, 1, "while frozen")
 		p.Set(Rule{Hold: true})
-		a.send(2, 1, "held while frozen")
+		a.send(2, 1, "to be held while frozen")
+		p.Release(-1)
 		b.listen().expect(t)
-		if counts := p.Counts(); counts.Of(Frozen) != 3 || counts.Of(Forwarded) != 1 {
-			t.Errorf("counts %v, want 3 frozen, 1 forwarded before", counts)
+		if counts := p.Counts(); counts.Of(Frozen) != 4 || counts.Of(Forwarded) != 1 {
+			t.Errorf("counts %v, want 4 frozen, 1 forwarded before", counts)
 		}
 		p.Set(Rule{})
 		b.port.Thaw()
@@ -161,5 +165,26 @@ func TestRateSpacesFramesByTheirLength(t *testing.T) {
 		if len(b.at) != start+1 || b.at[start] != 6100*time.Millisecond {
 			t.Errorf("after a pause arrived after %v", b.at[start:])
 		}
+		a.send(2, 1, strings.Repeat("x", 1000-headerLen))
+		p.Set(Rule{Rate: 100_000})
+		a.send(2, 1, strings.Repeat("x", 100-headerLen)) // a new rule starts on an idle line
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if len(b.at) != start+3 || b.at[start+1] != 10001*time.Millisecond {
+			t.Errorf("under a new rule arrived after %v", b.at[start+1:])
+		}
+	})
+}
+
+func TestARepeatedFrameArrivesTwiceIfThereIsRoom(t *testing.T) {
+	bubble(t, Options{Queue: 3}, func(r *Relay, a, b, c *station) {
+		p := r.Path(a.port, b.port)
+		p.Set(Rule{Repeat: 1})
+		a.send(2, 1, "1")
+		a.send(2, 1, "2")
+		if counts := p.Counts(); counts.Of(Forwarded) != 2 || counts.Of(Full) != 1 {
+			t.Errorf("counts %v, want 2 forwarded and a copy lost", counts)
+		}
+		b.listen().expect(t, "1", "1", "2")
 	})
 }
