@@ -141,7 +141,7 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 	} else {
 		b.WriteString("\n")
 	}
-	if r.Outcome != journal.Complete {
+	if r.early() {
 		fmt.Fprintf(&b, "  The run ended early (%s): %s\n", orNone(string(r.Outcome)), r.Reason)
 		r.lastWords(&b, style)
 	}
@@ -155,7 +155,7 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 			held++
 		}
 	}
-	exit := fmt.Sprintf("exit %d: %s (%d of %d)", r.Exit, r.Meaning, held, len(r.Checks))
+	exit := fmt.Sprintf("exit %d: %s (%d of %d held)", r.Exit, r.Meaning, held, len(r.Checks))
 	fmt.Fprintf(&b, "  %s\n", style.status(statusOf(r.Exit), exit))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -184,9 +184,14 @@ type columns struct{ status, name, source int }
 // checks writes a line for each check that is to be shown.
 func (r Result) checks(b *strings.Builder, style Style) {
 	var shown []judge.Result
+	var unreached []string
 	var width columns
 	for _, c := range r.Checks {
 		if style.Quiet && c.Status == judge.Held {
+			continue
+		}
+		if r.early() && c.Status == judge.Inconclusive && len(c.Evidence) == 0 {
+			unreached = append(unreached, c.Name)
 			continue
 		}
 		shown = append(shown, c)
@@ -200,7 +205,14 @@ func (r Result) checks(b *strings.Builder, style Style) {
 	for _, c := range shown {
 		r.line(b, c, width, style)
 	}
+	if len(unreached) > 0 {
+		fmt.Fprintf(b, "\n  Not reached: %s.\n", strings.Join(unreached, ", "))
+	}
 }
+
+// early says whether the run ended before all its steps were done. Then most of what is open is
+// open for that one reason.
+func (r Result) early() bool { return r.Outcome != journal.Complete }
 
 // line writes one check: status, name, where its rule stands and what was found; with the claim and
 // the records when that is not what was wanted.
@@ -212,9 +224,7 @@ func (r Result) line(b *strings.Builder, c judge.Result, width columns, style St
 		b.WriteString(style.paint(dim, margin(*c.Margin)))
 	}
 	b.WriteString("\n")
-	// In a run that ended early most is open for that one reason, which stands below.
-	early := r.Outcome != journal.Complete
-	if c.Status == judge.Held || c.Status == judge.Inconclusive && early {
+	if c.Status == judge.Held || c.Status == judge.Inconclusive && r.early() {
 		return
 	}
 	indent := strings.Repeat(" ", len("  ")+width.status+len("  "))

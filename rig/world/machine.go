@@ -91,10 +91,7 @@ func (w *World) Boot(ctx context.Context, node string) error {
 	stop()
 	if err != nil {
 		cancel(nil)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return err
+		return w.stillborn(ctx, m, err)
 	}
 	m.process = p
 	w.watchers.Go(func() {
@@ -102,6 +99,23 @@ func (w *World) Boot(ctx context.Context, node string) error {
 		w.awaitExit(m, p, count)
 	})
 	return nil
+}
+
+// stillborn journals the end of a machine that did not start and returns why: ctx's cause if it was
+// ctx that ended it.
+func (w *World) stillborn(ctx context.Context, m *machine, err error) error {
+	now := time.Now()
+	if ctx.Err() != nil {
+		w.journalAction(m, journal.ActionQuit, now)
+	}
+	w.Journal.Add(now, journal.Record{
+		Kind: journal.KindExit, Node: m.node.Name, Boot: m.boots,
+		Exit: &journal.Exit{Text: err.Error()},
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // describeMachine is what QEMU is started with for a boot of a node.
@@ -195,9 +209,14 @@ func (w *World) end(m *machine, action string, do func() error) error {
 	if err := do(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
+	w.journalAction(m, action, at)
+	return nil
+}
+
+// journalAction journals what was done to a machine from an instant on until now.
+func (w *World) journalAction(m *machine, action string, at time.Time) {
 	w.Journal.Add(at, journal.Record{
 		Kind: journal.KindAction, Node: m.node.Name, Boot: m.boots,
 		Action: &journal.Action{Name: action, Done: w.Journal.Now()},
 	})
-	return nil
 }
