@@ -19,7 +19,7 @@
 //	 1 Ping *        nonce 8
 //	 2 Pong *        nonce 8
 //	 3 LeaseReq      node 16, incarnation 8, boot 8, digest 16, authority boot 8, nonce 8
-//	 4 LeaseAck      incarnation 8, digest 16, authority boot 8, nonce 8
+//	 4 LeaseAck      incarnation 8, digest 16, authority boot 8, nonce 8, moved 8 (0: none)
 //	 5 JoinReq *     boot 8
 //	 6 Challenge *   nonce 8, authority boot 8
 //	 7 Join *        challenge 8, authority boot 8, nonce 8, boot 8, heartbeat 4, suspect 4, fail 4,
@@ -38,17 +38,23 @@
 //	17 RouteRep *    request, word 1, home 16, home epoch 8, version 8, class 1, durability 1,
 //	                 copies 1, value blob (at most ValueMax)
 //	   request       client 16, boot 8, sequence 8
+//	18 Move          object 32, from 16, to 16, epoch 8, move epoch 8, signature 64, since 8,
+//	                 record epoch 8, version 8, value blob (at most ValueMax), window blob (at most
+//	                 WindowMax)
+//	19 MoveAck       object 32, move epoch 8, active 1 (0 or 1)
 //
 // A stat has durability none, expected version 2^64-1 (any) and no value; a commit is local or
-// replicated. A refusal carries no value.
+// replicated. A refusal carries no value. A move's record is all zeros for an object that was never
+// committed, and for everybody but the node that gets it.
 //
-// Numbers 18 to 23 are reserved for the kinds of replication and moves; until those exist, a frame
-// of such a kind is malformed.
+// Numbers 20 to 23 are reserved for the kinds of replication; until those exist, a frame of such a
+// kind is malformed.
 //
 // Signatures are Ed25519 over a domain and the fields of the body before the signature:
 //
 //	Join        "holdfast/join\0", the joiner's node id 16, fields; by the joiner
 //	StaleEpoch  "holdfast/stale\0", fields; by the authority
+//	Move        "holdfast/move\0", fields; by the authority; the record behind it is not covered
 //
 // The digest of a request is id.Sum over "holdfast/request\0", object 32, op 1, expected version 8,
 // durability 1 and the value.

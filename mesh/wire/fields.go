@@ -25,6 +25,7 @@ func (m *LeaseAck) fields(c *codec) {
 	c.bytes(m.Digest[:])
 	c.boot(&m.AuthorityBoot)
 	u64(c, &m.Nonce)
+	u64(c, &m.Moved)
 }
 
 func (m *JoinReq) fields(c *codec) { c.boot(&m.Boot) }
@@ -94,6 +95,34 @@ func (m *StaleEpoch) signed(c *codec) {
 	c.boot(&m.Boot)
 }
 
+func (m *Move) fields(c *codec) {
+	m.signed(c)
+	c.bytes(m.Signature[:])
+	u64(c, &m.Since)
+	u64(c, &m.RecordEpoch)
+	u64(c, &m.Version)
+	c.blob(&m.Value, ValueMax)
+	c.blob(&m.Window, WindowMax)
+	c.require(m.Since <= m.Epoch && m.RecordEpoch <= m.Epoch)
+	c.require((m.Version == 0) == (m.RecordEpoch == 0) && (m.Version != 0 || len(m.Value) == 0))
+}
+
+// signed is what the signature covers.
+func (m *Move) signed(c *codec) {
+	c.bytes(m.Object[:])
+	c.bytes(m.From[:])
+	c.bytes(m.To[:])
+	c.epoch(&m.Epoch)
+	c.epoch(&m.MoveEpoch)
+	c.require(m.From != m.To)
+}
+
+func (m *MoveAck) fields(c *codec) {
+	c.bytes(m.Object[:])
+	c.epoch(&m.MoveEpoch)
+	c.flag(&m.Active)
+}
+
 func (m *RouteReq) fields(c *codec) {
 	c.request(&m.Request)
 	c.epoch(&m.FirstEpoch)
@@ -135,6 +164,17 @@ func (c *codec) request(r *Request) {
 	u64(c, &r.Boot)
 	u64(c, &r.Seq)
 	c.require(r.Seq != 0)
+}
+
+// flag is a bool: 0 or 1.
+func (c *codec) flag(p *bool) {
+	var v uint8
+	if *p {
+		v = 1
+	}
+	u8(c, &v)
+	c.require(v <= 1)
+	*p = v == 1
 }
 
 func (c *codec) word(w *refusal.Word) {

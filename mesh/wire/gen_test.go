@@ -21,7 +21,7 @@ var generators = map[Kind]func(*rapid.T) Message{
 		return &LeaseReq{node(t), epoch(t), boot(t), digest(t), boot(t), nonce(t)}
 	},
 	KindLeaseAck: func(t *rapid.T) Message {
-		return &LeaseAck{epoch(t), digest(t), boot(t), nonce(t)}
+		return &LeaseAck{epoch(t), digest(t), boot(t), nonce(t), id.Epoch(number(t))}
 	},
 	KindChallenge: func(t *rapid.T) Message { return &Challenge{nonce(t), boot(t)} },
 	KindJoin: func(t *rapid.T) Message {
@@ -48,6 +48,20 @@ var generators = map[Kind]func(*rapid.T) Message{
 	KindViewAck: func(t *rapid.T) Message { return &ViewAck{epoch(t), digest(t)} },
 	KindStaleEpoch: func(t *rapid.T) Message {
 		return &StaleEpoch{epoch(t), boot(t), node(t), boot(t), [64]byte(fixed(t, 64))}
+	},
+	KindMove: func(t *rapid.T) Message {
+		m := &Move{
+			Object: id.Object(fixed(t, 32)), From: id.Node{1}, To: id.Node{2}, Epoch: epoch(t),
+			MoveEpoch: epoch(t), Signature: [64]byte(fixed(t, 64)),
+		}
+		if rapid.Bool().Draw(t, "record") {
+			m.Since, m.RecordEpoch, m.Version = m.Epoch, m.Epoch, rapid.Uint64Min(1).Draw(t, "version")
+			m.Value, m.Window = blob(t, 0, ValueMax), blob(t, 0, WindowMax)
+		}
+		return m
+	},
+	KindMoveAck: func(t *rapid.T) Message {
+		return &MoveAck{id.Object(fixed(t, 32)), epoch(t), rapid.Bool().Draw(t, "active")}
 	},
 	KindRouteReq: func(t *rapid.T) Message {
 		m := &RouteReq{

@@ -79,6 +79,31 @@ func TestInvalidControlMessagesAreNeitherSentNorAccepted(t *testing.T) {
 	})
 }
 
+func TestInvalidMovesAreNeitherSentNorAccepted(t *testing.T) {
+	move := func(change func(*Move)) *Move {
+		m := Move{From: id.Node{1}, To: id.Node{2}, Epoch: 2, MoveEpoch: 3, Since: 1, RecordEpoch: 2,
+			Version: 1}
+		change(&m)
+		return &m
+	}
+	Append(nil, 1, move(func(*Move) {})) // what the cases change is itself valid
+	neitherSentNorAccepted(t, map[string]Message{
+		"Move to where it is":          move(func(m *Move) { m.To = m.From }),
+		"Move of no epoch":             move(func(m *Move) { m.Epoch = 0 }),
+		"Move of no move epoch":        move(func(m *Move) { m.MoveEpoch = 0 }),
+		"Move since later":             move(func(m *Move) { m.Since = 3 }),
+		"Move of a record from later":  move(func(m *Move) { m.RecordEpoch = 3 }),
+		"Move of a record of no epoch": move(func(m *Move) { m.RecordEpoch = 0 }),
+		"Move of no version":           move(func(m *Move) { m.Version = 0 }),
+		"Move of a value alone": move(func(m *Move) {
+			m.RecordEpoch, m.Version, m.Value = 0, 0, []byte("v")
+		}),
+		"Move with a large value":  move(func(m *Move) { m.Value = make([]byte, ValueMax+1) }),
+		"Move with a large window": move(func(m *Move) { m.Window = make([]byte, WindowMax+1) }),
+		"MoveAck of no move epoch": &MoveAck{},
+	})
+}
+
 func TestInvalidRequestsAndAnswersAreNeitherSentNorAccepted(t *testing.T) {
 	value, request := make([]byte, ValueMax+1), Request{Seq: 1}
 	commit := func(change func(*RouteReq)) *RouteReq {

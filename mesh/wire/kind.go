@@ -23,6 +23,8 @@ var kinds = [...]struct {
 	KindViewAck:    {name: "view-ack", make: func() Message { return new(ViewAck) }},
 	KindViewReq:    {name: "view-req", make: func() Message { return new(ViewReq) }},
 	KindStaleEpoch: {name: "stale-epoch", make: func() Message { return new(StaleEpoch) }},
+	KindMove:       {name: "move", make: func() Message { return new(Move) }},
+	KindMoveAck:    {name: "move-ack", make: func() Message { return new(MoveAck) }},
 	KindRouteReq:   {name: "route-req", make: func() Message { return new(RouteReq) }, bulk: true},
 	KindRouteRep: {
 		name: "route-rep", make: func() Message { return new(RouteRep) }, early: true, bulk: true,

@@ -12,7 +12,7 @@ import (
 // Kind is a frame's kind: its first byte. Numbers are never reused.
 type Kind uint8
 
-// The kinds. Those from Move on belong to later protocol steps; until they exist a frame of such a
+// The kinds. Those from Record on belong to later protocol steps; until they exist a frame of such a
 // kind is malformed.
 const (
 	KindPing Kind = iota + 1
@@ -69,6 +69,7 @@ type LeaseAck struct {
 	Digest        id.Digest
 	AuthorityBoot id.Boot
 	Nonce         id.Nonce
+	Moved         id.Epoch // the newest lab move to this node that every member knows, 0 for none
 }
 
 // JoinReq is the hello of a node that wants to join: it names the sender's boot.
@@ -137,6 +138,35 @@ type StaleEpoch struct {
 	Node          id.Node
 	Boot          id.Boot
 	Signature     [ed25519.SignatureSize]byte
+}
+
+// WindowMax bounds an encoded window of remembered requests, in bytes.
+const WindowMax = 1024
+
+// Move is a step of a lab move: the authority has taken an object from one node and gives it to
+// another, within one membership epoch (ADR-0008 section 3; spec/protocol.md, "Lab move"). It goes to
+// every member, with the object's record to the one that gets it. The authority signs what SignedMove
+// returns.
+type Move struct {
+	Object    id.Object
+	From, To  id.Node
+	Epoch     id.Epoch // the membership epoch: in any other the move is refused
+	MoveEpoch id.Epoch // of the assignment, above every earlier one of this membership epoch
+	Signature [ed25519.SignatureSize]byte
+
+	// The record, for To: zero values for everybody else and for an object never committed.
+	Since       id.Epoch // the home has been known without a gap since then
+	RecordEpoch id.Epoch
+	Version     uint64
+	Value       []byte
+	Window      []byte // remembered requests, as package replay encodes them
+}
+
+// MoveAck says that the sender knows of the move; with Active, that it is the object's home now.
+type MoveAck struct {
+	Object    id.Object
+	MoveEpoch id.Epoch
+	Active    bool
 }
 
 // Op is an operation on an object.
@@ -223,5 +253,7 @@ func (*View) Kind() Kind       { return KindView }
 func (*ViewAck) Kind() Kind    { return KindViewAck }
 func (*ViewReq) Kind() Kind    { return KindViewReq }
 func (*StaleEpoch) Kind() Kind { return KindStaleEpoch }
+func (*Move) Kind() Kind       { return KindMove }
+func (*MoveAck) Kind() Kind    { return KindMoveAck }
 func (*RouteReq) Kind() Kind   { return KindRouteReq }
 func (*RouteRep) Kind() Kind   { return KindRouteRep }

@@ -30,7 +30,7 @@ func samples() []Message {
 		&Pong{Nonce: 0x1112131415161718},
 		&LeaseReq{Node: id.Node{1, 15: 2}, Incarnation: 3, Boot: 4, Digest: id.Digest{5, 15: 6},
 			AuthorityBoot: 7, Nonce: 8},
-		&LeaseAck{Incarnation: 1, Digest: id.Digest{2, 15: 3}, AuthorityBoot: 4, Nonce: 5},
+		&LeaseAck{Incarnation: 1, Digest: id.Digest{2, 15: 3}, AuthorityBoot: 4, Nonce: 5, Moved: 6},
 		&JoinReq{Boot: 0x2122232425262728},
 		&Challenge{Nonce: 1, AuthorityBoot: 2},
 		&Join{Challenge: 1, AuthorityBoot: 2, Nonce: 3, Boot: 4, Timing: timing.Default,
@@ -49,6 +49,10 @@ func samples() []Message {
 			Capability: [129]byte{5, 128: 6}},
 		&RouteRep{Request: r, Word: refusal.OK, Home: id.Node{1, 15: 2}, HomeEpoch: 3, Version: 4,
 			Class: Lease, Durability: Local, Copies: 5, Value: []byte("value")},
+		&Move{Object: id.Object{1, 31: 2}, From: id.Node{3, 15: 4}, To: id.Node{5, 15: 6}, Epoch: 10,
+			MoveEpoch: 11, Signature: [64]byte{12, 63: 13}, Since: 8, RecordEpoch: 9, Version: 14,
+			Value: []byte("value"), Window: []byte("a window")},
+		&MoveAck{Object: id.Object{1, 31: 2}, MoveEpoch: 3, Active: true},
 	}
 }
 
@@ -86,13 +90,15 @@ func TestEveryKindHasItsVector(t *testing.T) {
 func TestBodiesHaveTheSizesOfTheByteTable(t *testing.T) {
 	const certificate, value = 2 + 28, 2 + 5
 	sizes := map[Kind]int{
-		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8, KindLeaseAck: 8 + 16 + 8 + 8,
+		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8, KindLeaseAck: 8 + 16 + 8 + 8 + 8,
 		KindJoinReq: 8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + certificate + 64,
 		KindJoinState: 8 + 2 + 16, KindJoinReady: 8, KindConfirm: 8 + certificate,
 		KindRefuse: 8 + 1 + 4, KindView: certificate, KindViewAck: 8 + 16, KindViewReq: 0,
 		KindStaleEpoch: 8 + 8 + 16 + 8 + 64,
 		KindRouteReq:   (16 + 8 + 8) + 8 + 32 + 1 + 1 + 1 + 8 + value + 129,
 		KindRouteRep:   (16 + 8 + 8) + 1 + 16 + 8 + 8 + 1 + 1 + 1 + value,
+		KindMove:       32 + 16 + 16 + 8 + 8 + 64 + 8 + 8 + 8 + value + 2 + 8,
+		KindMoveAck:    32 + 8 + 1,
 	}
 	for _, m := range samples() {
 		got := len(Append(nil, 1, m)) - PrefixSize - headSize
