@@ -229,14 +229,16 @@ func (n *Node) refused(s *session, m *wire.Refuse) {
 }
 
 // toldStale takes the authority's word that this boot is not in the current view: mutability ends
-// at once, and the node joins again on the same session (rule L9).
+// at once, and the node joins again on the same session (rule L9). The same epoch as this node's is
+// told to a boot that another one has replaced without a new epoch, or by an authority with another
+// history: the certificate in the Join will show which.
 func (n *Node) toldStale(s *session, m *wire.StaleEpoch) {
 	own := m.Node == n.self && m.Boot == n.c.Boot
 	if !own || n.state != Joined || !n.verify(m.Signature[:], wire.SignedStale(m)) {
 		return
 	}
-	if m.Current <= n.view().Epoch {
-		n.prove(s) // an authority of that epoch cannot know of this view
+	if m.Current < n.view().Epoch {
+		n.prove(s) // an authority of that epoch does not know of this view
 		return
 	}
 	n.state = Joining

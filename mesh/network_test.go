@@ -1,7 +1,6 @@
 package mesh_test
 
 import (
-	"fmt"
 	"slices"
 
 	"holdfast/mesh"
@@ -149,7 +148,7 @@ func (w *world) transmit(m *machine, e mesh.Send) {
 			w.t.Errorf("%s sent a malformed frame: %v", m.name, err)
 			return
 		}
-		fmt.Fprintf(&w.log, "%s %s -> %s %v\n", stamp(w.now), m.name, to.machine.name, f.Kind())
+		w.say("%s -> %s %v", m.name, to.machine.name, f.Kind())
 	}
 	w.post(to, packet{data: e.Data[wire.PrefixSize:]})
 }

@@ -30,6 +30,7 @@ type world struct {
 	nextID  mesh.Session
 	log     strings.Builder
 	frames  bool // frames are logged too
+	quiet   bool // nothing is logged
 	names   *strings.Replacer
 
 	// Hooks for tests that watch, nil for those that do not.
@@ -201,10 +202,10 @@ func (w *world) carry(m *machine, effects []mesh.Effect) {
 		case mesh.Answer:
 			m.answers = append(m.answers, e)
 		case mesh.Close:
-			fmt.Fprintf(&w.log, "%s %s closes a session: %s\n", stamp(w.now), m.name, e.Reason)
+			w.say("%s closes a session: %s", m.name, e.Reason)
 			w.hangUp(m, e.Session)
 		case mesh.Dial:
-			fmt.Fprintf(&w.log, "%s %s dials\n", stamp(w.now), m.name)
+			w.say("%s dials", m.name)
 			w.dial(m)
 		}
 	}
@@ -222,7 +223,16 @@ func (w *world) note(m *machine, l evidence.Line) {
 	if err := l.Check(); err != nil {
 		w.t.Errorf("%s printed what the grammar does not know: %v", m.name, err)
 	}
-	fmt.Fprintf(&w.log, "%s %s | %s\n", stamp(w.now), m.name, w.names.Replace(l.String()))
+	if !w.quiet {
+		w.say("%s | %s", m.name, w.names.Replace(l.String()))
+	}
+}
+
+// say adds a line to the log.
+func (w *world) say(format string, args ...any) {
+	if !w.quiet {
+		fmt.Fprintf(&w.log, "%s "+format+"\n", append([]any{stamp(w.now)}, args...)...)
+	}
 }
 
 func stamp(t when.Instant) string { return fmt.Sprintf("%3d.%03d", t/1000, t%1000) }

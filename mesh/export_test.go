@@ -1,0 +1,64 @@
+package mesh
+
+import (
+	"errors"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/route"
+	"holdfast/mesh/when"
+)
+
+// The methods below let the tests look inside cheaply. None of them changes the node.
+
+// CanCommit reports whether the node's lease would let it commit at now.
+func (n *Node) CanCommit(now when.Instant) bool {
+	defer n.at(now)()
+	return n.mutable()
+}
+
+// Now is the node's own time: that of its latest step.
+func (n *Node) Now() when.Instant { return n.now }
+
+// Joined reports whether the node counts itself as a member.
+func (n *Node) Joined() bool { return n.state == Joined }
+
+// Holds reports whether the node counts itself as the home of the i-th object.
+func (n *Node) Holds(i int) bool { return n.objects.All()[i].Lease == route.Active }
+
+// Version is that of the node's record of the i-th object.
+func (n *Node) Version(i int) uint64 { return n.objects.All()[i].Record.Version }
+
+// Epoch is that of the current view, 0 before the first.
+func (n *Node) Epoch() id.Epoch { return n.view().Epoch }
+
+// Digest is that of the current view, zero before the first.
+func (n *Node) Digest() id.Digest {
+	if n.Epoch() == 0 {
+		return id.Digest{}
+	}
+	return n.view().Digest()
+}
+
+// waitsMax is how many former holders a boot can ever wait for: two boots of each other member, and
+// of itself, have had a lease within the time for which one counts.
+const waitsMax = 2 * maxAllow
+
+// CheckBounds reports a table that has outgrown its bound.
+func (n *Node) CheckBounds() error {
+	switch {
+	case len(n.sessions) > sessionsMax:
+		return errors.New("sessions")
+	case len(n.ops) > opsMax:
+		return errors.New("operations")
+	case len(n.verified) > verifiedMax:
+		return errors.New("verified capabilities")
+	case len(n.members.All()) > maxAllow:
+		return errors.New("members")
+	}
+	for i := range n.members.All() {
+		if len(n.members.All()[i].Waits) > waitsMax {
+			return errors.New("waits")
+		}
+	}
+	return nil
+}
