@@ -107,7 +107,8 @@ func TestCtrlCEndsEveryChild(t *testing.T) {
 	}
 	pids, runs := filepath.Join(folder, "pids"), filepath.Join(folder, "runs")
 	image := filepath.Join(folder, "arm.elf")
-	if err := errors.Join(os.Mkdir(pids, 0o755), os.WriteFile(image, emptyImage(t), 0o600)); err != nil {
+	err = errors.Join(os.Mkdir(pids, 0o755), os.WriteFile(image, emptyImage(t), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	rig := exec.CommandContext(t.Context(), filepath.Join(folder, "rig"),

@@ -46,7 +46,8 @@ func standIn() {
 		}
 	}
 	console, control := inherited("id=console"), inherited("id=qmp")
-	fmt.Fprintln(control, `{"QMP":{"version":{"qemu":{"major":7,"minor":2,"micro":0}},"capabilities":[]}}`)
+	fmt.Fprintln(control, `{"QMP":{"version":{"qemu":{"major":7,"minor":2,"micro":0}},`+
+		`"capabilities":[]}}`)
 	for in := bufio.NewScanner(control); in.Scan(); {
 		var command struct {
 			Execute string          `json:"execute"`

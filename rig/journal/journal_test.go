@@ -57,16 +57,18 @@ func TestNothingFollowsTheEnd(t *testing.T) {
 func TestReadRefusesWhatTheRigDoesNotWrite(t *testing.T) {
 	const first = `{"n":1,"us":0,"kind":"run","run":{"schema":1,"fault":"none","seed":1,` +
 		`"wall":"2026-01-01T00:00:00Z","image":"","sha256":"","ram":"","qemu":"","nodes":null}}` + "\n"
+	const boot = `"us":1,"kind":"boot","node":"n0","boot":1}` + "\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":                    {"", "no records"},
-		"half a first line":          {first[:40], "no records"},
-		"no JSON":                    {first + "hello\n", "line 2"},
-		"an unknown field":           {first + `{"n":2,"us":1,"kind":"boot","node":"n0","boot":1,"x":1}` + "\n", "line 2"},
-		"a missing line":             {first + `{"n":3,"us":1,"kind":"boot","node":"n0","boot":1}` + "\n", "record 3"},
-		"a second run":               {first + strings.Replace(first, `"n":1`, `"n":2`, 1), "first record"},
-		"another schema":             {strings.Replace(first, `"schema":1`, `"schema":2`, 1), "schema 2"},
-		"an unknown kind":            {first + `{"n":2,"us":1,"kind":"gossip"}` + "\n", `kind "gossip"`},
-		"an action without its name": {first + `{"n":2,"us":1,"kind":"action","node":"n0","boot":1}` + "\n", `kind "action"`},
+		"nothing":          {"", "no records"},
+		"half a line":      {first[:40], "no records"},
+		"no JSON":          {first + "hello\n", "line 2"},
+		"an unknown field": {first + `{"n":2,"x":1,` + boot, "line 2"},
+		"a missing line":   {first + `{"n":3,` + boot, "record 3"},
+		"a second run":     {first + strings.Replace(first, `"n":1`, `"n":2`, 1), "first record"},
+		"another schema":   {strings.Replace(first, `"schema":1`, `"schema":2`, 1), "schema 2"},
+		"an unknown kind":  {first + `{"n":2,"us":1,"kind":"gossip"}` + "\n", `kind "gossip"`},
+		"an action without its name": {first +
+			`{"n":2,"us":1,"kind":"action","node":"n0","boot":1}` + "\n", `kind "action"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(strings.NewReader(c.text))
@@ -131,7 +133,8 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestAFullDiskIsReportedAndTheRunGoesOn(t *testing.T) {
 	j := Start(full{}, time.Now(), nil)
 	j.Add(time.Now(), Record{Kind: KindTrouble, Trouble: "x"})
-	if err := j.Close(End{Outcome: Complete}); err == nil || !strings.Contains(err.Error(), "disk full") {
+	err := j.Close(End{Outcome: Complete})
+	if err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("error %v, want the disk's", err)
 	}
 	if n := len(j.Records()); n != 2 {

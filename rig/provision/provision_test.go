@@ -60,12 +60,20 @@ func TestEveryNodeHomesTwoLabObjects(t *testing.T) {
 
 func TestEachNodeReadsItsConfigurationFromItsEEPROM(t *testing.T) {
 	c := Draw(42, 2)
+	authority, member := &c.Nodes[0], &c.Nodes[1]
+	key := config.Key(authority.Key.Public().(ed25519.PublicKey))
 	for i, want := range []config.Config{
-		{Peer: config.Peer{Port: 7070}, Root: config.Root{Self: true}, Allow: []config.ID{config.ID(c.Nodes[1].ID)}},
-		{Peer: config.Peer{Host: c.Nodes[0].Address.Addr(), Port: 7070},
-			Root: config.Root{Key: config.Key(c.Nodes[0].Key.Public().(ed25519.PublicKey))}},
+		{
+			Peer:  config.Peer{Port: 7070},
+			Root:  config.Root{Self: true},
+			Allow: []config.ID{config.ID(member.ID)},
+		}, {
+			Peer: config.Peer{Host: authority.Address.Addr(), Port: 7070},
+			Root: config.Root{Key: key},
+		},
 	} {
-		want.Address, want.Fail, want.Route, want.Lab, want.Epoch = c.Nodes[i].Address, true, true, true, 1
+		want.Address, want.Epoch = c.Nodes[i].Address, config.EpochDefault
+		want.Fail, want.Route, want.Lab = true, true, true
 		environment, err := c.Environment(i)
 		if err != nil {
 			t.Fatal(err)

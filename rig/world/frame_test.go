@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/binary"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -28,8 +29,9 @@ func frame(source, destination uint16, seq uint32, payload string) []byte {
 
 func TestASegmentIsReadWithoutThePadding(t *testing.T) {
 	s, ok := parseSegment(frame(49155, 7070, 1000, "hi"))
-	if !ok || s.source != 49155 || s.destination != 7070 || s.seq != 1000 || string(s.payload) != "hi" {
-		t.Errorf("read %+v, %v", s, ok)
+	want := segment{source: 49155, destination: 7070, seq: 1000, payload: []byte("hi")}
+	if !ok || !reflect.DeepEqual(s, want) {
+		t.Errorf("read %+v, %v; want %+v", s, ok, want)
 	}
 	if s, ok := parseSegment(frame(7070, 49155, 1, "")); !ok || len(s.payload) != 0 {
 		t.Errorf("a bare acknowledgement is read as %+v, %v", s, ok)
