@@ -33,7 +33,7 @@ const (
 )
 
 func newBench(t *testing.T) *bench {
-	b := &bench{kernel: new(kernel), t: t, gic: new(fakeGIC), uart: new(fakeUART)}
+	b := &bench{kernel: new(kernel), t: t, gic: newGIC(), uart: new(fakeUART)}
 	host.memory = make([]byte, benchRAM)
 	host.kernel = b.kernel
 	host.wait = func() { t.Fatal("the kernel waits for an interrupt that never comes") }
@@ -129,6 +129,10 @@ type fakeGIC struct {
 	regs    map[uint32]uint32
 }
 
+func newGIC() *fakeGIC {
+	return &fakeGIC{masked: map[uint32]bool{}, regs: map[uint32]uint32{0x1004: 0x404}} // 160 lines
+}
+
 func (g *fakeGIC) ReadRegister(offset uint32, _ int) uint32 {
 	if offset != 0x200c {
 		return g.regs[offset]
@@ -143,9 +147,6 @@ func (g *fakeGIC) ReadRegister(offset uint32, _ int) uint32 {
 }
 
 func (g *fakeGIC) WriteRegister(offset uint32, _ int, v uint32) {
-	if g.masked == nil {
-		g.masked, g.regs = map[uint32]bool{}, map[uint32]uint32{}
-	}
 	set := func(base uint32, masked bool) {
 		for bit := range uint32(32) {
 			if v>>bit&1 != 0 {
