@@ -46,11 +46,11 @@ func (c *bootCommand) Run(ctx context.Context) error {
 	if _, err := inspect(c.Image); err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "holdfast-")
+	folder, remove, err := qemu.TempDir()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer remove()
 	eeprom := c.EEPROM
 	if eeprom == "" {
 		eeprom = filepath.Join(folder, "ee")

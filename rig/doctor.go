@@ -45,11 +45,11 @@ func (c *doctorCommand) Run(ctx context.Context) error {
 
 // trySockets makes what a relay's port is made of, in a folder like a run's.
 func trySockets() error {
-	folder, err := os.MkdirTemp("", "holdfast-")
+	folder, remove, err := qemu.TempDir()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer remove()
 	address := &net.UnixAddr{Name: filepath.Join(folder, "n0.sw"), Net: "unixgram"}
 	socket, err := net.ListenUnixgram("unixgram", address)
 	if err != nil {

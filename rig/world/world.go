@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"holdfast/netstack"
+	"holdfast/qemu"
 	"holdfast/qemu/capture"
 	"holdfast/qemu/relay"
 	"holdfast/rig/journal"
@@ -60,6 +61,7 @@ type World struct {
 	cancel context.CancelCauseFunc
 
 	temp     string // sockets and EEPROM files: short paths
+	sweep    func() // removes temp
 	files    []*os.File
 	capture  *capture.Writer
 	relay    *relay.Relay
@@ -95,7 +97,7 @@ func (w *World) open() error {
 	w.Journal = journal.Start(events, start, w.watch())
 	w.Journal.Add(start, journal.Record{Kind: journal.KindRun, Run: w.describe(start)})
 
-	if w.temp, err = os.MkdirTemp("", "holdfast-"); err != nil {
+	if w.temp, w.sweep, err = qemu.TempDir(); err != nil {
 		return fmt.Errorf("rig: %w", err)
 	}
 	frames, err := w.create(captureFile)
@@ -220,8 +222,8 @@ func (w *World) Close(end journal.End) error {
 	for _, f := range w.files {
 		errs = append(errs, f.Close())
 	}
-	if w.temp != "" {
-		errs = append(errs, os.RemoveAll(w.temp))
+	if w.sweep != nil {
+		w.sweep()
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rig: artefacts: %w", err)
