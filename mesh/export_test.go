@@ -8,12 +8,18 @@ import (
 	"holdfast/mesh/when"
 )
 
-// The methods below let the tests look inside cheaply. None of them changes the node.
+// The methods below let the tests look inside cheaply. But for SetLastAck none changes the node.
 
 // CanCommit reports whether the node's lease would let it commit at now.
 func (n *Node) CanCommit(now when.Instant) bool {
 	defer n.at(now)()
 	return n.mutable()
+}
+
+// CanRead reports whether the node's read leases are valid at now.
+func (n *Node) CanRead(now when.Instant) bool {
+	defer n.at(now)()
+	return n.readable()
 }
 
 // Now is the node's own time: that of its latest step.
@@ -61,4 +67,10 @@ func (n *Node) CheckBounds() error {
 		}
 	}
 	return nil
+}
+
+// SetLastAck makes the authority believe that it acknowledged a lease of n at t.
+func (n *Node) SetLastAck(node id.Node, t when.Instant) {
+	e := n.members.Find(node)
+	e.Acked, e.LastAck = true, t
 }

@@ -149,7 +149,7 @@ func (n *Node) leaseFor(q *wire.RouteReq, o *route.Object) refusal.Word {
 		return refusal.NotReady // no replication in this version
 	case q.Op == wire.Commit || q.Class == wire.Authoritative:
 		return n.writable()
-	case q.Class == wire.Lease && n.readLeft() == 0:
+	case q.Class == wire.Lease && !n.readable():
 		return refusal.NotCurrent
 	}
 	return refusal.OK
@@ -168,17 +168,17 @@ func (n *Node) writable() refusal.Word {
 	return refusal.NotCurrent
 }
 
-// readLeft is what remains of the read leases here. They all count from the same instant, the last
+// readUntil is the last instant of the read leases here. They all count from the same one, the last
 // accepted frame of the authority; the authority renews its own (ADR-0008 section 4).
-func (n *Node) readLeft() when.Span {
-	switch {
-	case n.halted != refusal.OK:
-		return 0
-	case n.c.Role == Authority:
-		return timing.ReadLeaseMS
+func (n *Node) readUntil() when.Instant {
+	if n.c.Role == Authority {
+		return n.now.Add(timing.ReadLeaseMS)
 	}
-	return max(0, n.member.heard.Add(timing.ReadLeaseMS).Sub(n.now))
+	return n.member.heard.Add(timing.ReadLeaseMS)
 }
+
+// readable reports whether the read leases here are valid, their last millisecond included.
+func (n *Node) readable() bool { return n.halted == refusal.OK && n.now <= n.readUntil() }
 
 // stage holds a checked commit until the clock has been read again.
 func (n *Node) stage(who from, q *wire.RouteReq, o *route.Object) {

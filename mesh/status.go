@@ -81,6 +81,14 @@ func (n *Node) CountersRow(now when.Instant) evidence.Line {
 	return l.At(n.now)
 }
 
+// readLeft is what remains of the read leases here, zero when they are over.
+func (n *Node) readLeft() when.Span {
+	if !n.readable() {
+		return 0
+	}
+	return n.readUntil().Sub(n.now)
+}
+
 // writeLeft is what remains of the write lease. The authority renews its own: it is always whole.
 func (n *Node) writeLeft() when.Span {
 	switch {
