@@ -21,6 +21,9 @@ import (
 	"holdfast/rig/journal"
 )
 
+// quickEnd, in GORACE, keeps a program with the race detector from lingering a second at its end.
+const quickEnd = "atexit_sleep_ms=0"
+
 // TestCommandLine runs the scripts in testdata: what a user types, and what must come of it.
 func TestCommandLine(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -38,6 +41,7 @@ func TestCommandLine(t *testing.T) {
 				return err
 			}
 			e.Setenv("STORED", stored)
+			e.Setenv("GORACE", quickEnd)
 			e.Setenv("LONG", strings.Repeat("x", 298))
 			return os.WriteFile(filepath.Join(e.WorkDir, "arm.elf"), emptyImage(t), 0o600)
 		},
@@ -113,7 +117,8 @@ func TestCtrlCEndsEveryChild(t *testing.T) {
 	}
 	rig := exec.CommandContext(t.Context(), filepath.Join(folder, "rig"),
 		"run", "--fault", "none", "--image", image, "--out", runs)
-	rig.Env = append(os.Environ(), "PATH="+folder, standInPIDs+"="+pids, standInScript+"=hello\n")
+	rig.Env = append(os.Environ(), "PATH="+folder, "GORACE="+quickEnd,
+		standInPIDs+"="+pids, standInScript+"=hello\n")
 	stderr, err := rig.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
