@@ -149,6 +149,14 @@ func TestEachUnknownCallIsNamedOnce(t *testing.T) {
 	}
 }
 
+func TestALineEndsWithACarriageReturnAndALineFeed(t *testing.T) {
+	b := newBench(t)
+	b.print("one\n\ntwo\n")
+	if got, want := string(b.uart.sent), "one\r\n\r\ntwo\r\n"; got != want {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
 func TestNumbersArePrinted(t *testing.T) {
 	b := newBench(t)
 	for _, v := range []uint32{0, 7, 10, 4294967295} {

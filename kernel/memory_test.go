@@ -157,7 +157,7 @@ func TestLongUnmappingIsDoneInPieces(t *testing.T) {
 	for p := range uint32(n) {
 		b.touchByWrite(a+p*pageSize, 1)
 	}
-	t0 := b.running()
+	t0, forgotten := b.running(), host.flushed
 	t0.regs = [15]uint32{a, n * pageSize, 7: callMunmap}
 	pieces := 0
 	for pc := t0.pc; ; t0.pc = pc {
@@ -173,6 +173,9 @@ func TestLongUnmappingIsDoneInPieces(t *testing.T) {
 		if t0.regs[0] != a || t0.regs[1] != n*pageSize {
 			t.Fatal("an unfinished call has changed its arguments")
 		}
+	}
+	if d := host.flushed - forgotten; d != n {
+		t.Errorf("%d translations forgotten of %d", d, n)
 	}
 	if pieces < 3 || t0.regs[0] != 0 || b.memory.pagesInUse != 0 || b.memory.pagesTouched != 0 {
 		t.Errorf("%d pieces, result %d, %d pages in use, %d touched",
