@@ -155,7 +155,10 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 			held++
 		}
 	}
-	exit := fmt.Sprintf("exit %d: %s (%d of %d held)", r.Exit, r.Meaning, held, len(r.Checks))
+	exit := fmt.Sprintf("exit %d: %s; %d of %d checks held", r.Exit, r.Meaning, held, len(r.Checks))
+	if r.Exit == judge.CodeHeld {
+		exit = fmt.Sprintf("exit %d: all %d checks held", r.Exit, held)
+	}
 	fmt.Fprintf(&b, "  %s\n", style.status(statusOf(r.Exit), exit))
 	_, err := io.WriteString(w, b.String())
 	return err
