@@ -245,7 +245,7 @@ func (n *Node) admit(s *session) {
 	copy(m.Key[:], s.key)
 	old, was := v.Find(s.peer)
 	waits := n.formerHolders(s.peer, v.With(m))
-	if was && !n.c.Detect && !n.authority.committed {
+	if was && !n.c.Detect && !n.authority.committed && !n.anyMoved() {
 		m.Incarnation = old.Incarnation
 		same := *v
 		same.Members = v.With(m)
@@ -286,7 +286,7 @@ func (n *Node) losesTo(from, to id.Node, next []view.Member) bool {
 	v := view.View{Members: next}
 	ids := v.IDs()
 	for i := range n.objects.All() {
-		if o := &n.objects.All()[i]; o.Home == from && home.Of(o.ID, ids) == to {
+		if o := &n.objects.All()[i]; o.Route == from && home.Of(o.ID, ids) == to {
 			return true
 		}
 	}

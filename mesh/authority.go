@@ -20,6 +20,10 @@ const resendMS = 1_000
 type authority struct {
 	toldRefuse when.Instant // when it last said that it refused an unproven epoch
 	committed  bool         // an object may have been committed in this boot, here or elsewhere
+
+	move      move     // the lab move under way
+	moveEpoch id.Epoch // of the latest one
+	moved     []moved  // what former moves still keep from being served here
 }
 
 // found makes the view of one that an authority starts with.
@@ -74,6 +78,7 @@ func (n *Node) authorityTime() {
 		return
 	}
 	n.admissionTime()
+	n.moveTime()
 	if n.c.Detect {
 		n.detect()
 	}
@@ -182,6 +187,10 @@ func (n *Node) authorityFrame(s *session, epoch id.Epoch, m wire.Message) {
 		n.viewAck(s, m)
 	case *wire.View:
 		n.proven(m)
+	case *wire.MoveAck:
+		if n.current(s, epoch) {
+			n.moveAck(s, m)
+		}
 	}
 }
 
@@ -246,7 +255,7 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 	}
 	e.Acked, e.LastAck = true, n.now
 	n.send(s, &wire.LeaseAck{Incarnation: e.Incarnation, Digest: m.Digest,
-		AuthorityBoot: n.c.Boot, Nonce: m.Nonce})
+		AuthorityBoot: n.c.Boot, Nonce: m.Nonce, Moved: e.Moved})
 }
 
 func (n *Node) viewAck(s *session, m *wire.ViewAck) {
@@ -256,6 +265,7 @@ func (n *Node) viewAck(s *session, m *wire.ViewAck) {
 	}
 	e.Viewed = m.Epoch
 	n.members.Released(e.ID, e.Boot)
+	n.releaseMoved(e.ID, e.Boot)
 }
 
 // haltedFrame answers those who wait for an answer of an authority that has halted.

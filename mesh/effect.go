@@ -1,6 +1,9 @@
 package mesh
 
-import "holdfast/mesh/evidence"
+import (
+	"holdfast/mesh/evidence"
+	"holdfast/mesh/wire"
+)
 
 // Effect is what a step asks the adapter to do: one of the types below. Effects are carried out in
 // the order in which the step appended them.
@@ -42,11 +45,13 @@ type Recheck struct{ Ticket Ticket }
 // Print is one line of evidence, complete with its at=: it goes to the console and into the ring.
 type Print struct{ Line evidence.Line }
 
-// Answer ends a LabStep.
+// Answer ends a LabStep or a Request. When Status is Done, Lines are the rows that it caused; there
+// are none for a Request that was refused before it began.
 type Answer struct {
 	Ticket Ticket
 	Status AnswerStatus
-	Line   evidence.Line // the result row when Status is Done
+	Lines  []evidence.Line
+	Reply  wire.RouteRep // to a Request
 }
 
 // AnswerStatus says whether an asked-for step was carried out.
@@ -59,6 +64,7 @@ const (
 	UnknownStep              // no such step: HTTP 404
 	WrongRole                // not at this node: HTTP 409
 	WrongOrder               // not now, or no object fits: HTTP 409
+	Unfinished               // begun, and not over in time: HTTP 504
 )
 
 func (Send) effect()    {}

@@ -28,8 +28,12 @@ func (n *Node) Now() when.Instant { return n.now }
 // Joined reports whether the node counts itself as a member.
 func (n *Node) Joined() bool { return n.state == Joined }
 
-// Holds reports whether the node counts itself as the home of the i-th object.
-func (n *Node) Holds(i int) bool { return n.objects.All()[i].Lease == route.Active }
+// Holds reports whether the node counts itself as the home of the i-th
+// object, and does not wait for a former holder of it.
+func (n *Node) Holds(i int) bool {
+	o := &n.objects.All()[i]
+	return o.Lease == route.Active && !n.awaits(o.ID)
+}
 
 // Version is that of the node's record of the i-th object.
 func (n *Node) Version(i int) uint64 { return n.objects.All()[i].Record.Version }

@@ -3,14 +3,16 @@ package mesh
 import (
 	"crypto/ed25519"
 
+	"holdfast/mesh/capability"
 	"holdfast/mesh/id"
+	"holdfast/mesh/wire"
 )
 
 // Session names one authenticated link to a peer. The adapter that owns the links numbers them from
 // 1 and never uses a number again in one boot.
 type Session uint32
 
-// Ticket names one local operation that waits for an answer.
+// Ticket names one local operation that waits for an answer. Zero names none.
 type Ticket uint32
 
 // Input is what can happen to a node: one of the types below. The instant at which it happened is
@@ -54,6 +56,24 @@ type LabStep struct {
 	Capability []byte
 }
 
+// Request asks for an operation on an object, by name, for a client that has come to this node. The
+// answer is an Answer with the same Ticket and a Reply.
+type Request struct {
+	Ticket     Ticket
+	Name       string
+	Op         wire.Op
+	Class      wire.Class
+	Durability wire.Durability // of a commit
+	IfVersion  uint64          // of a commit; wire.AnyVersion for any
+	Value      []byte          // of a commit, at most wire.ValueMax bytes
+	Capability [capability.Size]byte
+
+	// Identity is the client's own name of the request, the same in retries; zero: the node names it.
+	// FirstEpoch is the epoch in which the client first sent it; 0: the current one.
+	Identity   wire.Request
+	FirstEpoch id.Epoch
+}
+
 func (Tick) input()      {}
 func (LinkUp) input()    {}
 func (LinkDown) input()  {}
@@ -61,6 +81,7 @@ func (Frame) input()     {}
 func (Drained) input()   {}
 func (Rechecked) input() {}
 func (LabStep) input()   {}
+func (Request) input()   {}
 
 // Status is what a node says of itself (GET /mesh).
 type Status struct {

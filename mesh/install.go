@@ -6,6 +6,7 @@ import (
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
 	"holdfast/mesh/view"
+	"holdfast/mesh/wire"
 )
 
 // install makes a certificate the node's current view: members, homes, routes and leases follow in
@@ -24,6 +25,8 @@ func (n *Node) install(c view.Certificate) {
 	if !n.c.Route {
 		return
 	}
+	n.endMoves()
+	n.member.incoming = wire.Move{}
 	before := heldLeases(n.objects)
 	for _, f := range n.objects.Install(&c.View, n.self) {
 		n.counted.fences++
@@ -33,7 +36,7 @@ func (n *Node) install(c view.Certificate) {
 	}
 	for i, held := range heldLeases(n.objects) {
 		if held != before[i] {
-			n.print(leaseRow(&n.objects.All()[i]))
+			n.print(n.leaseRow(&n.objects.All()[i]))
 		}
 	}
 	n.dropStaged(refusal.StaleEpoch)
@@ -53,11 +56,13 @@ func heldLeases(t *route.Table) []heldLease {
 	return held
 }
 
-func leaseRow(o *route.Object) evidence.Line {
-	state := o.Lease.String()
+// leaseRow tells the state of a lease, with the home and the epoch of its assignment: this node for a
+// lease that it holds, also one that a move gave it.
+func (n *Node) leaseRow(o *route.Object) evidence.Line {
+	state, home, epoch := o.Lease.String(), n.self, o.LeaseEpoch
 	if o.Lease == route.NoLease {
-		state = "dropped"
+		state, home, epoch = "dropped", o.Home, o.HomeEpoch
 	}
 	return evidence.New("mesh-route", "lease").Object("object", o.ID).Str("state", state).
-		Node("home", o.Home).Epoch("home_epoch", o.HomeEpoch)
+		Node("home", home).Epoch("home_epoch", epoch)
 }

@@ -31,6 +31,8 @@ type memberState struct {
 	hello   when.Instant // when the last JoinReq was sent
 	after   when.Instant // a refused joiner asks again then
 	dialled when.Instant // when another session was last asked for
+
+	incoming wire.Move // an object that is to become this node's, MoveEpoch 0 for none
 }
 
 func (n *Node) memberLinkUp(s *session) {
@@ -135,6 +137,8 @@ func (n *Node) memberFrame(s *session, epoch id.Epoch, m wire.Message) {
 		n.prove(s)
 	case *wire.StaleEpoch:
 		n.toldStale(s, m)
+	case *wire.Move:
+		n.moveHere(s, epoch, m)
 	case *wire.LeaseAck:
 		n.leaseAck(s, epoch, m)
 	}
@@ -277,6 +281,7 @@ func (n *Node) leaseAck(s *session, epoch id.Epoch, m *wire.LeaseAck) {
 		return
 	}
 	n.dropOthers(s)
+	n.activate(s, m.Moved)
 	if n.member.lost && n.member.lease.Valid(n.now) {
 		n.member.lost = false
 		n.print(evidence.New("mesh-fail", "authority").Str("state", "restored").

@@ -56,7 +56,7 @@ type Node struct {
 	seq     uint64 // of this node's own requests
 	staged  staged
 	ticket  Ticket // of the latest Recheck
-	kept    kept
+	lab     lab
 	counted counters
 
 	verified     [][capability.Size]byte // capabilities whose signatures have been checked
@@ -108,6 +108,8 @@ func (n *Node) Step(now when.Instant, in Input, out *Effects) {
 		n.rechecked(in)
 	case LabStep:
 		n.labStep(in)
+	case Request:
+		n.clientRequest(in)
 	default:
 		panic("mesh: unknown input")
 	}
@@ -220,7 +222,9 @@ func (n *Node) check() {
 		panic("mesh: a table has outgrown its bound")
 	}
 	for i := range n.objects.All() {
-		if o := &n.objects.All()[i]; o.Lease == route.Active && o.Home != n.self {
+		o := &n.objects.All()[i]
+		moved := o.LeaseEpoch > n.view().Epoch // a lab move gave it
+		if o.Lease == route.Active && o.Home != n.self && !moved {
 			panic("mesh: an active lease away from home")
 		}
 	}

@@ -3,11 +3,10 @@ package mesh
 import (
 	"slices"
 
-	"holdfast/mesh/capability"
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/home"
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
-	"holdfast/mesh/route"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -30,30 +29,78 @@ const (
 type op struct {
 	serial  uint64 // names it here; its request may be another node's (step 7)
 	ticket  Ticket
-	step    int
+	step    int    // of the lab, 0 for a client's request
+	name    string // of the object, when the client gave it
 	q       wire.RouteReq
 	target  id.Node
 	session Session // that it was last sent on, 0 when it waits for one
 	until   when.Instant
 
 	attempts, moved, sends, timeouts int64
+
+	rows []evidence.Line // of operations with the same ticket that have ended before this one
 }
 
-// start begins a lab step's operation and returns false when too many are under way. The steps keep
-// the ADR's classes: a read under the read lease, a local commit.
-func (n *Node) start(ticket Ticket, step int, o *route.Object, kind wire.Op,
-	c [capability.Size]byte) bool {
-	if len(n.ops) == opsMax {
+// start begins operations, which share a ticket, and returns false when too many are under way. All
+// are in the table before the first attempt: the answer waits for the last one.
+func (n *Node) start(ps ...op) bool {
+	if len(n.ops)+len(ps) > opsMax {
 		return false
 	}
-	q := wire.RouteReq{Request: n.request(), FirstEpoch: n.view().Epoch, Object: o.ID, Op: kind,
-		Class: wire.Lease, IfVersion: wire.AnyVersion, Capability: c}
-	if kind == wire.Commit {
-		q.Durability, q.Value = wire.Local, []byte("step")
+	first := n.serial + 1
+	for _, p := range ps {
+		n.counted.routes++
+		p.target = n.locate(p.q.Object)
+		n.begun(p)
 	}
-	n.counted.routes++
-	n.try(n.begun(op{ticket: ticket, step: step, target: o.Route, q: q}))
+	for serial := first; serial < first+uint64(len(ps)); serial++ {
+		n.try(&n.ops[n.indexOf(serial)])
+	}
 	return true
+}
+
+// indexOf is where the operation of that serial is, -1 when it has ended.
+func (n *Node) indexOf(serial uint64) int {
+	return slices.IndexFunc(n.ops, func(p op) bool { return p.serial == serial })
+}
+
+// clientRequest routes a client's operation.
+func (n *Node) clientRequest(in Request) {
+	q := wire.RouteReq{Request: in.Identity, FirstEpoch: in.FirstEpoch,
+		Object: id.ObjectOf(in.Name), Op: in.Op, Class: in.Class, Durability: in.Durability,
+		IfVersion: in.IfVersion, Value: in.Value, Capability: in.Capability}
+	if q.Request.Seq == 0 {
+		q.Request = n.request()
+	}
+	if q.FirstEpoch == 0 {
+		q.FirstEpoch = max(1, n.view().Epoch)
+	}
+	if !n.start(op{ticket: in.Ticket, name: in.Name, q: q}) {
+		n.counted.refused++
+		n.out.add(Answer{Ticket: in.Ticket, Status: Done, Reply: wire.RouteRep{
+			Request: q.Request, Word: refusal.Full, Class: q.Class}})
+	}
+}
+
+// locate returns where requests for an object are sent: along the cached route or, for an object
+// that this node does not know, to its home by the view; nowhere without routing.
+func (n *Node) locate(o id.Object) id.Node {
+	known := n.objects.Find(o)
+	switch {
+	case !n.c.Route:
+		return id.Node{}
+	case known != nil && !known.Route.IsZero():
+		return known.Route
+	}
+	return n.homeOf(o)
+}
+
+// homeOf returns the home of an object by the view; this node itself while there is none.
+func (n *Node) homeOf(o id.Object) id.Node {
+	if n.view().Epoch == 0 {
+		return n.self
+	}
+	return home.Of(o, n.view().IDs())
 }
 
 // begun adds an operation to the table, which has room for it.
@@ -165,7 +212,7 @@ func (n *Node) fail(p *op, w refusal.Word) {
 
 // replied takes the answer to an operation. One that has ended takes none.
 func (n *Node) replied(serial uint64, rep *wire.RouteRep) {
-	i := slices.IndexFunc(n.ops, func(p op) bool { return p.serial == serial })
+	i := n.indexOf(serial)
 	if i < 0 {
 		return
 	}
@@ -174,8 +221,9 @@ func (n *Node) replied(serial uint64, rep *wire.RouteRep) {
 		p.moved++
 		n.counted.moved++
 		p.target = rep.Home
-		o := n.objects.Find(p.q.Object)
-		o.Route, o.RouteEpoch = rep.Home, rep.HomeEpoch
+		if o := n.objects.Find(p.q.Object); o != nil {
+			o.Route, o.RouteEpoch = rep.Home, rep.HomeEpoch
+		}
 		n.try(p)
 		return
 	}
@@ -194,17 +242,35 @@ func (n *Node) routeRep(s *session, m *wire.RouteRep) {
 
 // finish prints the result row and gives it to whoever waits for it.
 func (n *Node) finish(p *op, rep *wire.RouteRep) {
-	row := evidence.New("mesh-route", "result").Int("step", int64(p.step)).
-		Request("request", p.q.Request).Object("object", p.q.Object).Str("op", p.q.Op.String()).
-		Word("status", rep.Word).Node("home", rep.Home).Epoch("epoch", n.view().Epoch).
-		Epoch("home_epoch", rep.HomeEpoch).Uint("version", rep.Version).
-		Int("attempts", p.attempts).Int("moved", p.moved).Int("sends", p.sends).
-		Int("timeouts", p.timeouts).Str("class", p.q.Class.String()).
-		Str("durability", rep.Durability.String()).Int("copies", int64(rep.Copies)).At(n.now)
+	row := n.resultRow(p, rep)
 	n.out.add(Print{row})
-	if p.ticket != 0 {
-		n.out.add(Answer{Ticket: p.ticket, Status: Done, Line: row})
+	rows := append(p.rows, row)
+	i := n.indexOf(p.serial)
+	ticket := p.ticket
+	n.ops = slices.Delete(n.ops, i, i+1)
+	if ticket == 0 {
+		return
 	}
-	serial := p.serial
-	n.ops = slices.DeleteFunc(n.ops, func(o op) bool { return o.serial == serial })
+	for i := range n.ops {
+		if n.ops[i].ticket == ticket {
+			n.ops[i].rows = rows
+			return
+		}
+	}
+	n.out.add(Answer{Ticket: ticket, Status: Done, Lines: rows, Reply: *rep})
+}
+
+func (n *Node) resultRow(p *op, rep *wire.RouteRep) evidence.Line {
+	row := evidence.New("mesh-route", "result")
+	if p.step == 0 {
+		row = row.None("step")
+	} else {
+		row = row.Int("step", int64(p.step))
+	}
+	return row.Request("request", p.q.Request).Object("object", p.q.Object).
+		Str("op", p.q.Op.String()).Word("status", rep.Word).Node("home", rep.Home).
+		Epoch("epoch", n.view().Epoch).Epoch("home_epoch", rep.HomeEpoch).
+		Uint("version", rep.Version).Int("attempts", p.attempts).Int("moved", p.moved).
+		Int("sends", p.sends).Int("timeouts", p.timeouts).Str("class", p.q.Class.String()).
+		Str("durability", rep.Durability.String()).Int("copies", int64(rep.Copies)).At(n.now)
 }

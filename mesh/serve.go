@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"crypto/ed25519"
+	"slices"
 
 	"holdfast/mesh/capability"
 	"holdfast/mesh/id"
@@ -56,7 +57,11 @@ func (n *Node) serve(who from, epoch id.Epoch, q *wire.RouteReq) {
 		n.answerRefused(who, q, w)
 		return
 	}
-	o := n.objects.Find(q.Object)
+	o := n.known(who, q)
+	if o == nil {
+		n.answerRefused(who, q, refusal.Full)
+		return
+	}
 	verdict, w, reply := o.Record.Window.Check(q, o.Since)
 	switch verdict {
 	case replay.Refuse:
@@ -107,14 +112,40 @@ func (n *Node) judge(who from, epoch id.Epoch, q *wire.RouteReq) refusal.Word {
 	}
 	o := n.objects.Find(q.Object)
 	switch {
-	case o == nil:
-		return refusal.NoObject
-	case o.Lease == route.NoLease:
+	case o == nil && n.homeOf(q.Object) != n.self, o != nil && o.Lease == route.NoLease:
 		return refusal.NotHome
-	case o.Lease == route.Draining && q.Op == wire.Commit:
-		return refusal.Draining
+	case q.Op == wire.Stat && n.never(o):
+		return refusal.NoObject
+	case o == nil && q.IfVersion != 0 && q.IfVersion != wire.AnyVersion:
+		return refusal.VersionConflict
+	case o == nil:
+		return refusal.OK
 	}
-	return refusal.OK
+	return n.movedWord(q, o)
+}
+
+// never reports whether an object that is homed here was never committed. The lab's exist anyway.
+func (n *Node) never(o *route.Object) bool {
+	return o == nil || o.Record.Version == 0 && !slices.Contains(n.c.LabObject, o.Name)
+}
+
+// known returns the object's row, made now for the first commit of a new object that is homed here;
+// nil when the table is full.
+func (n *Node) known(who from, q *wire.RouteReq) *route.Object {
+	if o := n.objects.Find(q.Object); o != nil {
+		return o
+	}
+	name := ""
+	if i := n.indexOf(who.op); i >= 0 {
+		name = n.ops[i].name
+	}
+	o := n.objects.Add(q.Object, name, ObjectsMax)
+	if o != nil {
+		o.Home, o.Route, o.Lease = n.self, n.self, route.Active
+		o.HomeEpoch, o.RouteEpoch = n.view().Epoch, n.view().Epoch
+		o.LeaseEpoch, o.Since = n.view().Epoch, n.view().Epoch
+	}
+	return o
 }
 
 // verifiedMax bounds the capabilities remembered as verified: a signature costs milliseconds.
@@ -148,16 +179,18 @@ func (n *Node) leaseFor(q *wire.RouteReq, o *route.Object) refusal.Word {
 	case q.Durability == wire.Replicated:
 		return refusal.NotReady // no replication in this version
 	case q.Op == wire.Commit || q.Class == wire.Authoritative:
-		return n.writable()
+		return n.writable(o.ID)
 	case q.Class == wire.Lease && !n.readable():
 		return refusal.NotCurrent
 	}
 	return refusal.OK
 }
 
-// writable returns why this node may not commit, if it may not.
-func (n *Node) writable() refusal.Word {
+// writable returns why this node, an object's home, may not commit to it, if it may not.
+func (n *Node) writable(o id.Object) refusal.Word {
 	switch {
+	case n.mutable() && n.awaits(o):
+		return refusal.Draining
 	case n.mutable():
 		return refusal.OK
 	case n.halted != refusal.OK:
@@ -203,8 +236,8 @@ func (n *Node) rechecked(in Rechecked) {
 	}
 	n.staged = staged{}
 	o := n.objects.Find(g.q.Object)
-	switch w := n.writable(); {
-	case g.epoch != n.view().Epoch || o.Lease != route.Active:
+	switch w := n.writable(g.q.Object); {
+	case g.epoch != n.view().Epoch || o == nil || o.Lease != route.Active:
 		n.answerRefused(g.from, &g.q, refusal.StaleEpoch)
 	case w != refusal.OK:
 		n.answerRefused(g.from, &g.q, w)
@@ -237,7 +270,7 @@ func (n *Node) dropStaged(w refusal.Word) {
 }
 
 func (n *Node) reply(q *wire.RouteReq, o *route.Object, r replay.Reply) *wire.RouteRep {
-	rep := &wire.RouteRep{Request: q.Request, Home: o.Home, HomeEpoch: o.LeaseEpoch,
+	rep := &wire.RouteRep{Request: q.Request, Home: n.self, HomeEpoch: o.LeaseEpoch,
 		Version: r.Version, Class: q.Class, Durability: r.Durability, Copies: r.Copies}
 	if q.Op == wire.Stat {
 		rep.Value = o.Record.Value
@@ -255,6 +288,12 @@ func (n *Node) answerRefused(who from, q *wire.RouteReq, w refusal.Word) {
 	rep := &wire.RouteRep{Request: q.Request, Word: w, Class: q.Class}
 	if o := n.objects.Find(q.Object); o != nil {
 		rep.Home, rep.HomeEpoch, rep.Version = o.Home, o.HomeEpoch, o.Record.Version
+		switch {
+		case o.Lease == route.Active:
+			rep.Home, rep.HomeEpoch = n.self, o.LeaseEpoch
+		case w == refusal.Moved:
+			rep.Home, rep.HomeEpoch = o.Route, o.RouteEpoch
+		}
 	}
 	n.answer(who, rep)
 }

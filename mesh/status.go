@@ -45,6 +45,12 @@ func (n *Node) Homes(now when.Instant) []HomeStatus {
 			row.ReadMS, row.WriteMS = int64(n.readLeft()), int64(n.writeLeft())
 			row.Version, row.Copies = o.Record.Version, 1
 		}
+		switch {
+		case o.Lease == route.Active:
+			row.Home, row.HomeEpoch = n.self, o.LeaseEpoch
+		case o.Lease == route.Draining, n.awaits(o.ID):
+			row.WriteMS = 0
+		}
 		rows = append(rows, row)
 	}
 	return rows

@@ -202,7 +202,7 @@ func (k *walk) secondSession() {
 }
 
 func (k *walk) labStep() {
-	steps := []int{1, 5, 6, 7, 8, 10}
+	steps := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	if m := k.any(); m.running() {
 		k.j.launch(m, steps[k.r.IntN(len(steps))], k.r.IntN(len(labNames)))
 	}

@@ -305,7 +305,7 @@ func (w *world) labStep(m *machine, number int, object string) string {
 	}
 	a := m.answers[0]
 	if a.Status != mesh.Done {
-		return [...]string{"done", "lab off", "unknown step", "wrong role", "wrong order"}[a.Status]
+		return [...]string{"done", "lab off", "unknown step", "wrong role", "wrong order", "unfinished"}[a.Status]
 	}
-	return w.names.Replace(a.Line.String())
+	return w.names.Replace(a.Lines[0].String())
 }

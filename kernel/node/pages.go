@@ -191,7 +191,11 @@ func validCapability(c []byte) bool { return len(c) == 0 || len(c) == capability
 func stepAnswer(a mesh.Answer) web.Answer {
 	switch a.Status {
 	case mesh.Done:
-		return web.Answer{Status: http.StatusOK, Body: a.Line.String() + "\n"}
+		var p page
+		for _, row := range a.Lines {
+			p.add(row)
+		}
+		return p.answer()
 	case mesh.LabOff:
 		return web.Refuse(http.StatusForbidden, refusal.Disabled.String()+": mesh.lab is not set")
 	case mesh.UnknownStep:
@@ -200,6 +204,8 @@ func stepAnswer(a mesh.Answer) web.Answer {
 		return web.Refuse(http.StatusConflict, "conflict: this step is for a node of the other role")
 	case mesh.WrongOrder:
 		return web.Refuse(http.StatusConflict, "conflict: not now, or no object fits")
+	case mesh.Unfinished:
+		return web.Refuse(http.StatusGatewayTimeout, "unknown-outcome: begun, and not over in time")
 	}
 	panic("node: unknown answer")
 }

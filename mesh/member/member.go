@@ -37,6 +37,7 @@ type Entry struct {
 	Drain    DrainState
 	DrainEnd when.Instant // the drain is waited for until then
 	Waits    []Wait       // no LeaseAck before these are over (rule L16)
+	Moved    id.Epoch     // newest lab move to it that every member knows, in this view
 }
 
 // DrainState says how far the authority is on its way to a conviction (rule L12).
@@ -71,7 +72,7 @@ func (t *Table) Install(now when.Instant, v *view.View, self id.Node) {
 		e := Entry{Member: m, Heard: now}
 		if old := t.Find(m.ID); old != nil && old.Boot == m.Boot && old.Health != detect.Failed {
 			e = *old
-			e.Member = m
+			e.Member, e.Moved = m, 0
 		}
 		next = append(next, e)
 	}

@@ -85,12 +85,13 @@ func (f *Fence) Reason() string {
 // Table holds the objects in the order of their names' creation.
 type Table struct {
 	objects []Object
+	fixed   int // the first ones were there from the start, and stay
 	epoch   id.Epoch
 }
 
 // New returns a table of these objects, without homes until a view is installed.
 func New(names []string) *Table {
-	t := &Table{objects: make([]Object, len(names))}
+	t := &Table{objects: make([]Object, len(names)), fixed: len(names)}
 	for i, name := range names {
 		t.objects[i] = Object{ID: id.ObjectOf(name), Name: name}
 	}
@@ -99,6 +100,9 @@ func New(names []string) *Table {
 
 // All returns the rows, to be read or changed in place.
 func (t *Table) All() []Object { return t.objects }
+
+// Fixed returns the rows that were there from the start.
+func (t *Table) Fixed() []Object { return t.objects[:t.fixed] }
 
 // Find returns the row of o, nil when it is not known.
 func (t *Table) Find(o id.Object) *Object {
@@ -149,4 +153,22 @@ func (o *Object) assign(home id.Node, epoch id.Epoch, self id.Node) {
 	default:
 		o.Lease, o.LeaseEpoch, o.Since = Active, epoch, epoch
 	}
+}
+
+// Add makes a row for an object that is not in the table yet, without a home. A table of limit rows
+// gives up one that is of no use here: not there from the start, and not held or never committed. It
+// returns nil when there is none. Rows found before are no longer valid.
+func (t *Table) Add(o id.Object, name string, limit int) *Object {
+	row := Object{ID: o, Name: name}
+	if len(t.objects) < limit {
+		t.objects = append(t.objects, row)
+		return &t.objects[len(t.objects)-1]
+	}
+	for i := t.fixed; i < len(t.objects); i++ {
+		if t.objects[i].Lease == NoLease || t.objects[i].Record.Version == 0 {
+			t.objects[i] = row
+			return &t.objects[i]
+		}
+	}
+	return nil
 }
