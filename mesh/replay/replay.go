@@ -7,10 +7,15 @@
 //	first sent before this home began  unknown-outcome: an earlier home may have executed it
 //	else                               execute, then Remember
 //
-// The window is a value without pointers: it moves with the object's record.
+// The window is a value without pointers: it moves with the object's record. It is bounded, and that
+// is the limit of its promise: once more than Max client boots have evicted requests, the boot that
+// has been quiet for longest is forgotten, and a duplicate of its that was on its way for that long
+// would be executed again.
 package replay
 
 import (
+	"slices"
+
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/wire"
@@ -43,7 +48,7 @@ type mark struct {
 type Window struct {
 	entries [Max]entry
 	n       int
-	marks   [Max]mark
+	marks   [Max]mark // the one that was raised last is last
 	marked  int
 }
 
@@ -91,21 +96,26 @@ func (w *Window) evict() {
 	r := w.entries[0].request
 	copy(w.entries[:], w.entries[1:w.n])
 	w.n--
-	if m := w.mark(r); m != nil {
-		m.seq = max(m.seq, r.Seq)
-		return
+	next := mark{r.Client, r.Boot, r.Seq}
+	gone := slices.IndexFunc(w.marks[:w.marked], func(m mark) bool { return m.of(r) })
+	switch {
+	case gone >= 0:
+		next.seq = max(next.seq, w.marks[gone].seq)
+	case w.marked == Max:
+		gone = 0 // the one that was raised longest ago
+	default:
+		gone = w.marked
+		w.marked++
 	}
-	if w.marked == Max {
-		copy(w.marks[:], w.marks[1:])
-		w.marked--
-	}
-	w.marks[w.marked] = mark{r.Client, r.Boot, r.Seq}
-	w.marked++
+	copy(w.marks[gone:w.marked], w.marks[gone+1:w.marked])
+	w.marks[w.marked-1] = next
 }
+
+func (m *mark) of(r wire.Request) bool { return m.client == r.Client && m.boot == r.Boot }
 
 func (w *Window) mark(r wire.Request) *mark {
 	for i := range w.marked {
-		if m := &w.marks[i]; m.client == r.Client && m.boot == r.Boot {
+		if m := &w.marks[i]; m.of(r) {
 			return m
 		}
 	}

@@ -1,0 +1,119 @@
+package lease_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/lease"
+	"holdfast/mesh/when"
+)
+
+const length = 6000
+
+func TestTheZeroLeaseIsNotHeld(t *testing.T) {
+	var w lease.Write
+	if w.Valid(0) || w.Left(0) != 0 || w.Sent() != 0 {
+		t.Error("a lease that nobody gave")
+	}
+	if w.Ack(0, 0, length) || w.Valid(0) {
+		t.Error("a nonce of zero answers no request")
+	}
+}
+
+func TestALeaseCountsFromTheSendingAndIncludesItsEnd(t *testing.T) {
+	var w lease.Write
+	w.Ask(1000, 7)
+	if w.Valid(1000) {
+		t.Fatal("a request is no lease")
+	}
+	if !w.Ack(4000, 7, length) {
+		t.Fatal("the answer is not taken")
+	}
+	for now, want := range map[when.Instant]bool{4000: true, 6999: true, 7000: true, 7001: false} {
+		if w.Valid(now) != want {
+			t.Errorf("at %d: valid %v", now, !want)
+		}
+		if left := w.Left(now); want && left != when.Instant(7000).Sub(now) || !want && left != 0 {
+			t.Errorf("at %d: %d left", now, left)
+		}
+	}
+	if w.Sent() != 1000 || w.Acked() != 4000 {
+		t.Errorf("sent %d, acked %d", w.Sent(), w.Acked())
+	}
+}
+
+func TestAnAnswerCountsOnceAndOutOfOrder(t *testing.T) {
+	var w lease.Write
+	w.Ask(1000, 1)
+	w.Ask(2000, 2)
+	w.Ack(2100, 2, length)
+	if !w.Ack(2200, 1, length) {
+		t.Error("the older answer is one too")
+	}
+	if !w.Valid(8000) || w.Sent() != 2000 {
+		t.Error("an older answer has taken something from the lease")
+	}
+	if w.Ack(2300, 2, length) {
+		t.Error("an answer counts twice")
+	}
+}
+
+func TestZeroEndsTheLeaseAndForgetsWhatWasAsked(t *testing.T) {
+	var w lease.Write
+	w.Ask(1000, 1)
+	w.Ack(1001, 1, length)
+	w.Ask(2000, 2)
+	w.Zero()
+	if w.Valid(2000) || w.Ack(2001, 2, length) || w.Valid(2001) {
+		t.Error("a lease survives")
+	}
+	if w.Sent() != 1000 {
+		t.Error("the evidence is gone")
+	}
+}
+
+// TestTheLeaseIsThatOfTheLatestAnsweredRequest compares the lease with the sentence that defines it:
+// the latest sending of a request that was answered while it was among the last eight, plus W.
+func TestTheLeaseIsThatOfTheLatestAnsweredRequest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var w lease.Write
+		var now when.Instant
+		var nonce id.Nonce
+		asked := map[id.Nonce]when.Instant{}
+		until := when.Instant(-1)
+		t.Repeat(map[string]func(*rapid.T){
+			"time passes": func(t *rapid.T) {
+				now += when.Instant(rapid.Int64Range(0, 4000).Draw(t, "ms"))
+			},
+			"ask": func(t *rapid.T) {
+				nonce++
+				w.Ask(now, nonce)
+				asked[nonce] = now
+				delete(asked, nonce-8)
+			},
+			"ack": func(t *rapid.T) {
+				n := id.Nonce(rapid.Uint64Range(0, uint64(nonce)+1).Draw(t, "nonce"))
+				sent, ok := asked[n]
+				if w.Ack(now, n, length) != ok {
+					t.Fatalf("answer to %d taken: %v, want %v", n, !ok, ok)
+				}
+				if ok {
+					until = max(until, sent+length)
+					delete(asked, n)
+				}
+			},
+			"zero": func(t *rapid.T) {
+				w.Zero()
+				clear(asked)
+				until = -1
+			},
+			"": func(t *rapid.T) {
+				if w.Valid(now) != (now <= until) {
+					t.Fatalf("at %d: valid %v, the lease is until %d", now, w.Valid(now), until)
+				}
+			},
+		})
+	})
+}
