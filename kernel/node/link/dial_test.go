@@ -81,6 +81,13 @@ func TestAnAuthorityThatKeepsClosingIsDialledEverMoreSlowly(t *testing.T) {
 			atRoot, atMember = expect[Up](root), expect[Up](member)
 			checkPause(t, pause, time.Since(began))
 		}
+		<-time.After(RedialMax) // a session that lasts starts anew
+		root.links.Close(atRoot.Session, Local)
+		root.expectDown(atRoot.Session, Local)
+		member.expectDown(atMember.Session, EOF)
+		began := time.Now()
+		expect[Up](member)
+		checkPause(t, RedialMin, time.Since(began))
 	})
 }
 

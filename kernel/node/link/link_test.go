@@ -121,7 +121,7 @@ func TestTheMemberRefusesAnAuthorityThatIsNone(t *testing.T) {
 		{"closed at once, as by an authority without room", func(c net.Conn) {}, Full},
 		{"something else than TLS", func(c net.Conn) {
 			io.WriteString(c, "220 mail\r\n")
-			io.ReadFull(c, make([]byte, 1))
+			io.Copy(io.Discard, c)
 		}, TLS},
 		{"no answer", func(c net.Conn) { io.Copy(io.Discard, c) }, Timeout},
 		{"a handshake, but no greeting", func(c net.Conn) {
@@ -206,8 +206,10 @@ func TestAFrameMayTakeItsTimeButNotMore(t *testing.T) {
 			}
 		}
 		expect[Arrived](root)
-		// The time of the next one counts from its own first byte, which came with this one's last.
-		write(t, conn, append(frame(2), frame(3)[:5]...))
+		// The time of one that begins behind another's last byte counts from there.
+		write(t, conn, frame(2)[:3])
+		<-time.After(FrameTime - time.Millisecond)
+		write(t, conn, append(frame(2)[3:], frame(3)[:5]...))
 		began := time.Now()
 		expect[Arrived](root)
 		root.expectDown(up.Session, Deadline)

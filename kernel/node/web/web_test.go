@@ -44,8 +44,13 @@ func inWorld(t *testing.T, site Site, f func(t *testing.T, w *world)) {
 				t.Error(err)
 			}
 		})
-		defer group.Wait()
-		defer cancel()
+		defer func() {
+			cancel()
+			group.Wait()
+			// Package http keeps a connection for half a second after a refusal, for it to be read.
+			// A bubble's time stands still once its function has returned.
+			<-time.After(time.Second)
+		}()
 		f(t, w)
 	})
 }

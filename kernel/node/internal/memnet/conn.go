@@ -19,9 +19,11 @@ type stream struct {
 	from, to *Host
 	sent     []chunk // not there yet
 	arrived  []byte
-	ended    bool // nothing follows what is in sent
+	finished bool // the sender has ended it
+	ended    bool // its end has arrived
 	reset    bool // the peer's stack does not know the connection
 	refused  bool // the reader is gone
+	aborted  bool // the sender closed with unread data of its own: what was on its way is lost
 	changed  chan struct{}
 }
 
@@ -109,6 +111,8 @@ func (c *conn) take(b []byte, expired bool) (int, <-chan struct{}, error) {
 		return 0, nil, c.opError("read", net.ErrClosed)
 	case expired:
 		return 0, nil, c.opError("read", os.ErrDeadlineExceeded)
+	case c.in.aborted:
+		return 0, nil, c.opError("read", syscall.ECONNRESET)
 	case len(c.in.arrived) > 0:
 		n := copy(b, c.in.arrived)
 		c.in.arrived = c.in.arrived[n:]
@@ -141,6 +145,8 @@ func (c *conn) give(b []byte, expired bool) (int, <-chan struct{}, error) {
 	switch {
 	case c.isClosed():
 		return 0, nil, c.opError("write", net.ErrClosed)
+	case c.out.finished:
+		return 0, nil, c.opError("write", syscall.EPIPE)
 	case expired:
 		return 0, nil, c.opError("write", os.ErrDeadlineExceeded)
 	case c.out.reset || c.out.refused:
@@ -172,20 +178,41 @@ func (c *conn) isClosed() bool {
 	}
 }
 
-// Close sends the end of the stream behind what was written.
+// Close sends the end of the stream behind what was written, or, as TCP does, a reset that overtakes
+// it when there is something that was not read (RFC 2525 section 2.17).
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		mu := &c.in.net.mu
 		mu.Lock()
 		defer mu.Unlock()
 		close(c.closed)
-		c.out.put(nil)
+		if c.out.aborted = len(c.in.arrived) > 0; c.out.aborted {
+			c.out.sent, c.out.arrived = nil, nil
+		}
+		c.endStream()
 		c.in.refused = true
 		c.in.settle()
 		c.read.set(time.Time{})
 		c.write.set(time.Time{})
 	})
 	return nil
+}
+
+// CloseWrite sends the end of the stream; reading goes on.
+func (c *conn) CloseWrite() error {
+	mu := &c.out.net.mu
+	mu.Lock()
+	defer mu.Unlock()
+	c.endStream()
+	return nil
+}
+
+// endStream ends what this end sends, once. The caller holds the net's mu.
+func (c *conn) endStream() {
+	if !c.out.finished {
+		c.out.finished = true
+		c.out.put(nil)
+	}
 }
 
 func (c *conn) LocalAddr() net.Addr  { return net.TCPAddrFromAddrPort(c.local) }
