@@ -134,8 +134,8 @@ func (n *Node) refuseJoin(s *session, nonce id.Nonce, w refusal.Word, retry uint
 	n.send(s, &wire.Refuse{Nonce: nonce, Word: w, RetryMS: retry})
 }
 
-// consider goes on with an accepted Join: another boot of the same node that is in the view, and may
-// live, is asked first.
+// consider goes on with an accepted Join: another boot of the same node that is in the view, and
+// may live, is asked first.
 func (n *Node) consider(s *session) {
 	a := &s.admission
 	a.over = 0

@@ -224,8 +224,9 @@ func (n *Node) tellStale(s *session) {
 	n.send(s, m)
 }
 
-// unproven says, at most once a second, that a frame claimed an epoch above the authority's own, and
-// asks for the certificate. The claim alone is no proof that this authority has forgotten something.
+// unproven says, at most once a second, that a frame claimed an epoch above the authority's own,
+// and asks for the certificate. The claim alone is no proof that this authority has forgotten
+// something.
 func (n *Node) unproven(s *session) {
 	if a := &n.authority; a.toldRefuse == 0 || n.now.Sub(a.toldRefuse) >= resendMS {
 		a.toldRefuse = n.now

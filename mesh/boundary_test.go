@@ -35,8 +35,8 @@ func (b boundary) test(t *testing.T) {
 	}
 }
 
-// authorityWithMember is an authority whose member n1 was heard last, and acknowledged last, at 100,
-// on session 1.
+// authorityWithMember is an authority whose member n1 was heard last, and acknowledged last, at
+// 100, on session 1.
 func authorityWithMember(t *testing.T) *solo {
 	s := newSolo(t, soloConfig(rootKey, rootBoot))
 	s.joins(1, n1Key, n1Boot)

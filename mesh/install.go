@@ -56,8 +56,8 @@ func heldLeases(t *route.Table) []heldLease {
 	return held
 }
 
-// leaseRow tells the state of a lease, with the home and the epoch of its assignment: this node for a
-// lease that it holds, also one that a move gave it.
+// leaseRow tells the state of a lease, with the home and the epoch of its assignment: this node for
+// a lease that it holds, also one that a move gave it.
 func (n *Node) leaseRow(o *route.Object) evidence.Line {
 	state, home, epoch := o.Lease.String(), n.self, o.LeaseEpoch
 	if o.Lease == route.NoLease {

@@ -24,8 +24,8 @@ type kept struct {
 	peer id.Node
 }
 
-// labStep is one step: who carries it out, and how. It returns whether it has begun; the answer then
-// comes with the operation's end.
+// labStep is one step: who carries it out, and how. It returns whether it has begun; the answer
+// then comes with the operation's end.
 type labStep struct {
 	role  Role
 	begin func(*Node, LabStep) bool
@@ -82,8 +82,8 @@ func (n *Node) movedAway(o *route.Object) bool        { return o.Route != o.Home
 // that has been removed.
 func (n *Node) justFenced(o *route.Object) bool { return o.Fenced == n.view().Epoch }
 
-// movedOrHomedAtMember picks an object that a lab move has taken to a member, before others that are
-// homed there anyway.
+// movedOrHomedAtMember picks an object that a lab move has taken to a member, before others that
+// are homed there anyway.
 func (n *Node) movedOrHomedAtMember(o *route.Object) bool {
 	if n.pick((*Node).movedAway) != nil {
 		return n.movedAway(o)

@@ -253,8 +253,8 @@ func (n *Node) toldStale(s *session, m *wire.StaleEpoch) {
 	n.helloOn(s)
 }
 
-// prove shows the authority the view that this node holds, against an epoch or a claim that does not
-// go with it: an authority that has forgotten what it signed finds out by this.
+// prove shows the authority the view that this node holds, against an epoch or a claim that does
+// not go with it: an authority that has forgotten what it signed finds out by this.
 func (n *Node) prove(s *session) {
 	if n.view().Epoch != 0 {
 		n.send(s, &wire.View{Certificate: n.cert.Append(nil)})

@@ -103,8 +103,8 @@ func (n *Node) sendMove() {
 
 func (mv *move) under() bool { return mv.frame.MoveEpoch != 0 }
 
-// moveTime sends again what has not been acknowledged. The step does not wait for ever, the move does:
-// nobody but a new view can say that it will not happen.
+// moveTime sends again what has not been acknowledged. The step does not wait for ever, the move
+// does: nobody but a new view can say that it will not happen.
 func (n *Node) moveTime() {
 	mv := &n.authority.move
 	if !mv.under() {
@@ -152,9 +152,9 @@ func (n *Node) moveAck(s *session, m *wire.MoveAck) {
 	}
 }
 
-// endMoves forgets the move under way, because the view is about to change. What has been moved, and
-// is homed here again by the new view, waits until the other holder's lease is over, or until that
-// boot has acknowledged the new view.
+// endMoves forgets the move under way, because the view is about to change. What has been moved,
+// and is homed here again by the new view, waits until the other holder's lease is over, or until
+// that boot has acknowledged the new view.
 func (n *Node) endMoves() {
 	a := &n.authority
 	n.answerMove(Unfinished)

@@ -189,8 +189,8 @@ func (n *Node) view() *view.View { return &n.cert.View }
 func (n *Node) print(l evidence.Line) { n.out.add(Print{l.At(n.now)}) }
 
 // halt stops the node for good: it has seen proof that the authority, or another holder of its key,
-// has signed two histories. Serving on could make a second home. An authority signs and acknowledges
-// nothing from here on; the word is what both refuse mutable service with.
+// has signed two histories. Serving on could make a second home. An authority signs and
+// acknowledges nothing from here on; the word is what both refuse mutable service with.
 func (n *Node) halt(w refusal.Word, row evidence.Line) {
 	if n.halted == refusal.OK {
 		n.halted = w

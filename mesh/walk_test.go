@@ -20,10 +20,10 @@ var (
 // walkActions is how much happens in a walk, about 0.6 s apart.
 const walkActions = 150
 
-// A walk is a random history of a small mesh: cuts, delays, pauses, deaths, clocks, copies of nodes,
-// damaged frames. It is made from its seed alone. Every walk has a character of its own: the faults
-// that it uses at all are drawn first, since a history in which everything happens at once rarely
-// gets far enough to be interesting.
+// A walk is a random history of a small mesh: cuts, delays, pauses, deaths, clocks, copies of
+// nodes, damaged frames. It is made from its seed alone. Every walk has a character of its own: the
+// faults that it uses at all are drawn first, since a history in which everything happens at once
+// rarely gets far enough to be interesting.
 type walk struct {
 	w     *world
 	j     *judge
@@ -267,9 +267,9 @@ func (k *walk) calm() {
 	k.w.run(calmMS)
 }
 
-// calmMS is the longest chain of waits: a refused joiner's 5 s, a probe of one, a fence of 7.5 s and
-// a request period of 2 s; or a conviction at 12 s and a join after it. Twice, for what was under
-// way.
+// calmMS is the longest chain of waits: a refused joiner's 5 s, a probe of one, a fence of 7.5 s
+// and a request period of 2 s; or a conviction at 12 s and a join after it. Twice, for what was
+// under way.
 const calmMS = 40_000
 
 // converged reports what keeps the mesh from being whole, if anything.
@@ -334,8 +334,9 @@ func walkOnce(t *testing.T, seed uint64, log bool) *walk {
 	return k
 }
 
-// TestWalksSeeTheLeaseOfTheADR judges the same histories by the lease as the ADR has it, which counts
-// from the arrival of whatever comes from the authority. It must fail, or the walks are blind.
+// TestWalksSeeTheLeaseOfTheADR judges the same histories by the lease as the ADR has it, which
+// counts from the arrival of whatever comes from the authority. It must fail, or the walks are
+// blind.
 func TestWalksSeeTheLeaseOfTheADR(t *testing.T) {
 	for seed := range uint64(*walkRuns) {
 		k := newWalk(t, seed+1, false)

@@ -19,8 +19,8 @@ import (
 )
 
 // world runs nodes in one process on one true clock, in milliseconds. It is the adapter of each of
-// them: it carries out their effects, and hands in what comes of that. network_test.go has the links
-// between them. Nothing in it is random: the same commands give the same world.
+// them: it carries out their effects, and hands in what comes of that. network_test.go has the
+// links between them. Nothing in it is random: the same commands give the same world.
 type world struct {
 	t       testing.TB
 	now     when.Instant // true time
@@ -308,4 +308,12 @@ func (w *world) labStep(m *machine, number int, object string) string {
 		return [...]string{"done", "lab off", "unknown step", "wrong role", "wrong order", "unfinished"}[a.Status]
 	}
 	return w.names.Replace(a.Lines[0].String())
+}
+
+// request asks a node for a lease read, as a client does, with a capability of that epoch.
+func (w *world) request(m *machine, object string, epoch id.Epoch) {
+	q := mesh.Request{Ticket: 1, Name: object, Op: wire.Stat, Class: wire.Lease,
+		IfVersion: wire.AnyVersion}
+	q.Capability = [capability.Size]byte(w.mint(m, id.ObjectOf(object), epoch))
+	w.step(m, q)
 }

@@ -74,8 +74,8 @@ func TestZeroEndsTheLeaseAndForgetsWhatWasAsked(t *testing.T) {
 	}
 }
 
-// TestTheLeaseIsThatOfTheLatestAnsweredRequest compares the lease with the sentence that defines it:
-// the latest sending of a request that was answered while it was among the last eight, plus W.
+// TestTheLeaseIsThatOfTheLatestAnsweredRequest compares the lease with the sentence that defines
+// it: the latest sending of a request that was answered while it was among the last eight, plus W.
 func TestTheLeaseIsThatOfTheLatestAnsweredRequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w lease.Write

@@ -7,10 +7,10 @@
 //	first sent before this home began  unknown-outcome: an earlier home may have executed it
 //	else                               execute, then Remember
 //
-// The window is a value without pointers: it moves with the object's record. It is bounded, and that
-// is the limit of its promise: once more than Max client boots have evicted requests, the boot that
-// has been quiet for longest is forgotten, and a duplicate of its that was on its way for that long
-// would be executed again.
+// The window is a value without pointers: it moves with the object's record. It is bounded, and
+// that is the limit of its promise: once more than Max client boots have evicted requests, the boot
+// that has been quiet for longest is forgotten, and a duplicate of its that was on its way for that
+// long would be executed again.
 package replay
 
 import (

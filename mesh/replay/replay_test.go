@@ -88,9 +88,9 @@ func TestARequestFromBeforeThisHomeHasAnUnknownOutcome(t *testing.T) {
 	check(t, &w, q, 4, replay.Repeat, refusal.OK) // it came with the record
 }
 
-// TestNothingIsExecutedTwice plays requests of some clients, each of whom counts upwards and repeats
-// at will, against the window: as long as no more clients than it has marks for are evicted, nothing
-// is ever executed a second time.
+// TestNothingIsExecutedTwice plays requests of some clients, each of whom counts upwards and
+// repeats at will, against the window: as long as no more clients than it has marks for are
+// evicted, nothing is ever executed a second time.
 func TestNothingIsExecutedTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w replay.Window

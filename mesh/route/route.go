@@ -156,8 +156,8 @@ func (o *Object) assign(home id.Node, epoch id.Epoch, self id.Node) {
 }
 
 // Add makes a row for an object that is not in the table yet, without a home. A table of limit rows
-// gives up one that is of no use here: not there from the start, and not held or never committed. It
-// returns nil when there is none. Rows found before are no longer valid.
+// gives up one that is of no use here: not there from the start, and not held or never committed.
+// It returns nil when there is none. Rows found before are no longer valid.
 func (t *Table) Add(o id.Object, name string, limit int) *Object {
 	row := Object{ID: o, Name: name}
 	if len(t.objects) < limit {

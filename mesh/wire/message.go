@@ -12,8 +12,8 @@ import (
 // Kind is a frame's kind: its first byte. Numbers are never reused.
 type Kind uint8
 
-// The kinds. Those from Record on belong to later protocol steps; until they exist a frame of such a
-// kind is malformed.
+// The kinds. Those from Record on belong to later protocol steps; until they exist a frame of such
+// a kind is malformed.
 const (
 	KindPing Kind = iota + 1
 	KindPong
@@ -144,9 +144,9 @@ type StaleEpoch struct {
 const WindowMax = 1024
 
 // Move is a step of a lab move: the authority has taken an object from one node and gives it to
-// another, within one membership epoch (ADR-0008 section 3; spec/protocol.md, "Lab move"). It goes to
-// every member, with the object's record to the one that gets it. The authority signs what SignedMove
-// returns.
+// another, within one membership epoch (ADR-0008 section 3; spec/protocol.md, "Lab move"). It goes
+// to every member, with the object's record to the one that gets it. The authority signs what
+// SignedMove returns.
 type Move struct {
 	Object    id.Object
 	From, To  id.Node

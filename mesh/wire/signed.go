@@ -23,8 +23,8 @@ func SignedJoin(j *Join, node id.Node) []byte {
 // SignedStale returns what the signature of s covers: every field but the signature.
 func SignedStale(s *StaleEpoch) []byte { return signed(staleDomain, nil, s.signed) }
 
-// SignedMove returns what the signature of m covers: who gives what to whom, and when. The record is
-// not covered: it comes over the link of the node that held it.
+// SignedMove returns what the signature of m covers: who gives what to whom, and when. The record
+// is not covered: it comes over the link of the node that held it.
 func SignedMove(m *Move) []byte { return signed(moveDomain, nil, m.signed) }
 
 // Digest tells whether two requests of the same identity ask for the same thing (rule L11). It
