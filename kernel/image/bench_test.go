@@ -12,8 +12,9 @@ import (
 	"holdfast/qemu"
 )
 
-// BenchmarkAKeepAliveRequest counts the instructions that a request costs on the whole machine, from
-// interrupt to interrupt, waiting excluded: under -icount shift=0 an instruction is a nanosecond.
+// BenchmarkAKeepAliveRequest counts the instructions that a request costs on the whole machine,
+// from interrupt to interrupt, waiting excluded: under -icount shift=0 an instruction is a
+// nanosecond.
 func BenchmarkAKeepAliveRequest(b *testing.B) {
 	image := build(b)
 	for _, path := range []string{"/", "/mesh"} {

@@ -35,8 +35,8 @@ func build(t testing.TB) (path string) {
 	return path
 }
 
-// TestTheImageBootsAsASingleAndServes boots on QEMU's user network with what it may find there as its
-// NVRAM [QEMU], in 128 MB.
+// TestTheImageBootsAsASingleAndServes boots on QEMU's user network with what it may find there as
+// its NVRAM [QEMU], in 128 MB.
 func TestTheImageBootsAsASingleAndServes(t *testing.T) {
 	image := build(t)
 	blank := filepath.Join(t.TempDir(), "blank")

@@ -7,7 +7,8 @@ import (
 	"holdfast/mesh/when"
 )
 
-// clock turns the raw counter into milliseconds since boot. The counter itself goes on over a reset.
+// clock turns the raw counter into milliseconds since boot. The counter itself goes on over a
+// reset.
 //
 // It is read several times for every event, and this processor has no 64-bit division: the quotient
 // is the upper half of a product. scale is rounded down, so that a reading can be late, by a tick

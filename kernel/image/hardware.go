@@ -48,8 +48,8 @@ func (hw *hardware) machine() node.Machine {
 	}
 }
 
-// openNetwork brings up ENET1 and TCP/IP with the node's address; nil when the node has none. Without
-// its network a node is of no use to anybody, so that a failure here ends in a reset.
+// openNetwork brings up ENET1 and TCP/IP with the node's address; nil when the node has none.
+// Without its network a node is of no use to anybody, so that a failure here ends in a reset.
 func (hw *hardware) openNetwork(n *node.Node) node.Network {
 	address, gateway := n.Address()
 	if !address.IsValid() {
@@ -80,9 +80,9 @@ func openENET(mac [6]byte) (*enet.Port, error) {
 	})
 }
 
-// macOf is 02:00:00:00:00:<last byte of the address> (spec/system.md section 8): locally administered
-// and unicast. It comes from the address because that is what makes nodes differ on one wire, with
-// or without NVRAM; every i.MX6UL in QEMU has the same address in its fuses.
+// macOf is 02:00:00:00:00:<last byte of the address> (spec/system.md section 8): locally
+// administered and unicast. It comes from the address because that is what makes nodes differ on
+// one wire, with or without NVRAM; every i.MX6UL in QEMU has the same address in its fuses.
 func macOf(address netip.Addr) [6]byte {
 	b := address.As4()
 	return [6]byte{0x02, 0, 0, 0, 0, b[3]}

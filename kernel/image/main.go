@@ -1,7 +1,8 @@
-// Image is the node as a bootable image: the one place where the board, the kernel, the network stack
-// and the node meet, so that another board or another network needs another package main and nothing
-// else. It owns the order in which the hardware comes up, and how each device is wired to the board.
-// It must hold no logic: what can be tested without the board is in the packages that it joins.
+// Image is the node as a bootable image: the one place where the board, the kernel, the network
+// stack and the node meet, so that another board or another network needs another package main and
+// nothing else. It owns the order in which the hardware comes up, and how each device is wired to
+// the board. It must hold no logic: what can be tested without the board is in the packages that
+// it joins.
 //
 // The order is that of spec/system.md section 2. The NVRAM comes first, because the random
 // generator's key and the network's address are in it; then the generator, before anything takes a

@@ -17,8 +17,8 @@ import (
 	"holdfast/nvram/config"
 )
 
-// Why a node has no mesh: the reasons of the `mesh=single` row. When several apply, the first in this
-// order is said: what the operator wrote comes before what the machine has.
+// Why a node has no mesh: the reasons of the `mesh=single` row. When several apply, the first in
+// this order is said: what the operator wrote comes before what the machine has.
 const (
 	reasonEnv       = "env"        // the environment cannot be read, or a value that decides is wrong
 	reasonNoPeer    = "no-peer"    // mesh.peer is absent
@@ -61,8 +61,8 @@ func (n *Node) openNVRAM() *nvram.Store {
 }
 
 // loadEnvironment sets the configuration. It returns the reason for which there can be no mesh
-// whatever the configuration says: an environment that was there and is lost, or cannot be read, may
-// have had a mesh in it. A blank one has none.
+// whatever the configuration says: an environment that was there and is lost, or cannot be read,
+// may have had a mesh in it. A blank one has none.
 func (n *Node) loadEnvironment(store *nvram.Store) (reason string) {
 	n.config = config.Parse(new(nvram.Environment), nil)
 	if store == nil {

@@ -24,59 +24,65 @@ func without(env []string, keys string, more ...string) []string {
 	return append(kept, more...)
 }
 
+// filled is a chip that was never written.
+func filled(fill byte) func(*testing.T) nvram.Chip {
+	return func(*testing.T) nvram.Chip {
+		return nvram.Memory(bytes.Repeat([]byte{fill}, nvram.Size))
+	}
+}
+
+// provisioned is a chip as chip makes it.
+func provisioned(env []string, who *identity, entropy bool) func(*testing.T) nvram.Chip {
+	return func(t *testing.T) nvram.Chip { return chip(t, env, who, entropy) }
+}
+
+// singles is every reason for which a node has no mesh.
+var singles = []struct {
+	name   string
+	chip   func(t *testing.T) nvram.Chip
+	reason string
+	rows   []string // that come before
+}{
+	{"a blank chip", filled(0xff), reasonNoPeer, []string{"mesh-env: none reason=blank at=0"}},
+	{"a chip of zeros", filled(0), reasonNoPeer, []string{"mesh-env: none reason=blank at=0"}},
+	{"no chip", func(*testing.T) nvram.Chip { return nil }, reasonEnv, nil},
+	{"a chip that is too small", func(*testing.T) nvram.Chip {
+		return make(nvram.Memory, nvram.Size/2)
+	}, reasonEnv, nil},
+	{"a chip that does not answer", func(*testing.T) nvram.Chip {
+		return &brokenChip{Memory: make(nvram.Memory, nvram.Size), readsFail: true}
+	}, reasonEnv, nil},
+	{"both copies of the environment damaged", func(t *testing.T) nvram.Chip {
+		c := chip(t, rootEnv(), &root, true)
+		c[0x60] ^= 1
+		c[0x60+nvram.CopyStride] ^= 1
+		return c
+	}, reasonEnv, []string{"mesh-env: none reason=crc at=0"}},
+	{"no mesh.peer", provisioned(without(rootEnv(), "mesh.peer"), &root, true), reasonNoPeer, nil},
+	{"no mesh.root", provisioned(without(rootEnv(), "mesh.root"), &root, true), reasonNoKey, nil},
+	{"a malformed mesh.root", provisioned(without(rootEnv(), "mesh.root", "mesh.root=!"), &root, true),
+		reasonEnv, []string{"mesh-env: refused key=mesh.root reason=base64 at=0"}},
+	{"a malformed mesh.epoch", provisioned(rootEnv("mesh.epoch=x"), &root, true),
+		reasonEnv, []string{"mesh-env: refused key=mesh.epoch reason=number at=0"}},
+	{"mesh.time with three numbers", provisioned(rootEnv("mesh.time=1,2,3"), &root, true),
+		reasonEnv, []string{"mesh-env: refused key=mesh.time reason=count at=0"}},
+	{"mesh.time that breaks L3", provisioned(rootEnv("mesh.time=5000,6000,12000,11000"), &root, true),
+		reasonEnv, []string{"mesh-fail: refused reason=timing at=0"}},
+	{"a malformed net.ip", provisioned(without(rootEnv(), "net.ip", "net.ip=10.7.0.300/24"), &root, true),
+		reasonEnv, []string{"mesh-env: refused key=net.ip reason=address at=0"}},
+	{"the own key as mesh.root of a member", provisioned(without(memberEnv(), "mesh.root",
+		"mesh.root="+member.keyText()), &member, true), reasonEnv, nil},
+	{"a wiped identity", provisioned(rootEnv(), nil, true), reasonIdentity, nil},
+	{"no entropy", provisioned(rootEnv(), &root, false), reasonNoEntropy, nil},
+	{"an identity that cannot be counted", func(t *testing.T) nvram.Chip {
+		return &brokenChip{Memory: chip(t, rootEnv(), &root, true), deaf: true}
+	}, reasonIdentity, nil},
+	{"no peer, no identity, no entropy", provisioned([]string{"net.ip=" + rootIP + "/24"}, nil, false),
+		reasonNoPeer, nil},
+}
+
 func TestANodeWithoutAMeshSaysWhy(t *testing.T) {
-	blank := func(fill byte) func(*testing.T) nvram.Chip {
-		return func(*testing.T) nvram.Chip {
-			return nvram.Memory(bytes.Repeat([]byte{fill}, nvram.Size))
-		}
-	}
-	with := func(env []string, who *identity, entropy bool) func(*testing.T) nvram.Chip {
-		return func(t *testing.T) nvram.Chip { return chip(t, env, who, entropy) }
-	}
-	tests := []struct {
-		name   string
-		chip   func(t *testing.T) nvram.Chip
-		reason string
-		rows   []string // that come before
-	}{
-		{"a blank chip", blank(0xff), reasonNoPeer, []string{"mesh-env: none reason=blank at=0"}},
-		{"a chip of zeros", blank(0), reasonNoPeer, []string{"mesh-env: none reason=blank at=0"}},
-		{"no chip", func(*testing.T) nvram.Chip { return nil }, reasonEnv, nil},
-		{"a chip that is too small", func(*testing.T) nvram.Chip {
-			return make(nvram.Memory, nvram.Size/2)
-		}, reasonEnv, nil},
-		{"a chip that does not answer", func(*testing.T) nvram.Chip {
-			return &brokenChip{Memory: make(nvram.Memory, nvram.Size), readsFail: true}
-		}, reasonEnv, nil},
-		{"both copies of the environment damaged", func(t *testing.T) nvram.Chip {
-			c := chip(t, rootEnv(), &root, true)
-			c[0x60] ^= 1
-			c[0x60+nvram.CopyStride] ^= 1
-			return c
-		}, reasonEnv, []string{"mesh-env: none reason=crc at=0"}},
-		{"no mesh.peer", with(without(rootEnv(), "mesh.peer"), &root, true), reasonNoPeer, nil},
-		{"no mesh.root", with(without(rootEnv(), "mesh.root"), &root, true), reasonNoKey, nil},
-		{"a malformed mesh.root", with(without(rootEnv(), "mesh.root", "mesh.root=!"), &root, true),
-			reasonEnv, []string{"mesh-env: refused key=mesh.root reason=base64 at=0"}},
-		{"a malformed mesh.epoch", with(rootEnv("mesh.epoch=x"), &root, true),
-			reasonEnv, []string{"mesh-env: refused key=mesh.epoch reason=number at=0"}},
-		{"mesh.time with three numbers", with(rootEnv("mesh.time=1,2,3"), &root, true),
-			reasonEnv, []string{"mesh-env: refused key=mesh.time reason=count at=0"}},
-		{"mesh.time that breaks L3", with(rootEnv("mesh.time=5000,6000,12000,11000"), &root, true),
-			reasonEnv, []string{"mesh-fail: refused reason=timing at=0"}},
-		{"a malformed net.ip", with(without(rootEnv(), "net.ip", "net.ip=10.7.0.300/24"), &root, true),
-			reasonEnv, []string{"mesh-env: refused key=net.ip reason=address at=0"}},
-		{"the own key as mesh.root of a member", with(without(memberEnv(), "mesh.root",
-			"mesh.root="+member.keyText()), &member, true), reasonEnv, nil},
-		{"a wiped identity", with(rootEnv(), nil, true), reasonIdentity, nil},
-		{"no entropy", with(rootEnv(), &root, false), reasonNoEntropy, nil},
-		{"an identity that cannot be counted", func(t *testing.T) nvram.Chip {
-			return &brokenChip{Memory: chip(t, rootEnv(), &root, true), deaf: true}
-		}, reasonIdentity, nil},
-		{"no peer, no identity, no entropy", with([]string{"net.ip=" + rootIP + "/24"}, nil, false),
-			reasonNoPeer, nil},
-	}
-	for _, test := range tests {
+	for _, test := range singles {
 		t.Run(test.name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				r := w.boot(test.chip(t))

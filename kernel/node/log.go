@@ -12,10 +12,10 @@ import (
 // second; a view change of 64 objects makes 130 at once.
 const consoleQueue = 256
 
-// log is where evidence goes: into the ring that HTTP shows, and to the console. Before Start a line
-// is written at once, because at boot nothing waits for anybody. After it the console has a goroutine
-// and a bounded queue, so that a slow console never delays the mesh; what does not fit is counted
-// and said, and stays in the ring.
+// log is where evidence goes: into the ring that HTTP shows, and to the console. Before Start a
+// line is written at once, because at boot nothing waits for anybody. After it the console has a
+// goroutine and a bounded queue, so that a slow console never delays the mesh; what does not fit
+// is counted and said, and stays in the ring.
 type log struct {
 	console io.Writer
 

@@ -38,8 +38,8 @@ const (
 	stepsMax = 32
 )
 
-// loop is the one goroutine that owns the protocol's state (rule L2): it hands every event in with a
-// reading of the clock, carries the effects out in order, and never waits for anybody.
+// loop is the one goroutine that owns the protocol's state (rule L2): it hands every event in with
+// a reading of the clock, carries the effects out in order, and never waits for anybody.
 type loop struct {
 	clock  func() when.Instant
 	log    *log
@@ -230,8 +230,8 @@ func (e linkEvent) handle(l *loop) {
 	}
 }
 
-// down says why a session is over. A peer that takes nothing is a decision of this node's: `local` in
-// the row, which has no word for it, and a line for whoever reads the console.
+// down says why a session is over. A peer that takes nothing is a decision of this node's: `local`
+// in the row, which has no word for it, and a line for whoever reads the console.
 func (l *loop) down(e link.Down) {
 	why := e.Reason
 	if why == link.Full {

@@ -1,8 +1,8 @@
-// Package node is one node: it joins the pure protocol (package mesh) to links, HTTP, a console and
-// the node's memory. It owns the order in which a node starts, the one event loop, and what becomes
-// of everything that the protocol asks for. It has no hardware in it: the machine and its network
-// are small interfaces, and its tests run it whole, several at a time, in virtual time. It must never
-// decide anything about membership, homes or leases.
+// Package node is one node: it joins the pure protocol (package mesh) to links, HTTP, a console
+// and the node's memory. It owns the order in which a node starts, the one event loop, and what
+// becomes of everything that the protocol asks for. It has no hardware in it: the machine and its
+// network are small interfaces, and its tests run it whole, several at a time, in virtual time. It
+// must never decide anything about membership, homes or leases.
 //
 //	Boot   NVRAM -> environment -> identity -> entropy            rows: mesh-env, mesh=single
 //	Run    console, HTTP, links, loop; until the context ends     rows: mesh-node, mesh-link, ...
@@ -16,8 +16,8 @@
 // The loop is one goroutine and owns the protocol's state. What feeds it may wait for it; it waits
 // for nobody. A stuck peer, a slow client or a slow console therefore delays itself alone.
 //
-// A node without a mesh (`mesh=single`) runs console and HTTP only. Sources: spec/system.md sections
-// 2, 3 and 6, evidence.md; ADR-0008 sections 7 and 8.
+// A node without a mesh (`mesh=single`) runs console and HTTP only. Sources: spec/system.md
+// sections 2, 3 and 6, evidence.md; ADR-0008 sections 7 and 8.
 package node
 
 import (

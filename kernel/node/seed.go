@@ -39,9 +39,9 @@ func (in *seedInput) half(domain string) [32]byte {
 }
 
 // seed keys the random generator and reports from where, "" when there is no entropy. The next
-// boot's record is on the chip, read back, before the key is used: a boot that loses power in between
-// costs nothing, and no two boots start from one record. When the chip does not take the record, this
-// one must not be used; the loader's seed alone still may.
+// boot's record is on the chip, read back, before the key is used: a boot that loses power in
+// between costs nothing, and no two boots start from one record. When the chip does not take the
+// record, this one must not be used; the loader's seed alone still may.
 func (n *Node) seed(store *nvram.Store, boots uint64) (from string) {
 	in := seedInput{boots: boots, cycles: n.machine.Entropy.Cycles()}
 	defer func() { in = seedInput{} }()

@@ -108,8 +108,8 @@ type handshake struct {
 	pushedOut bool // guarded by handshakes.mu
 }
 
-// start gives a connection a handshake slot. When none is free the oldest handshake loses its own: a
-// stranger who holds slots by saying nothing holds them for as long as nobody else comes.
+// start gives a connection a handshake slot. When none is free the oldest handshake loses its own:
+// a stranger who holds slots by saying nothing holds them for as long as nobody else comes.
 func (hs *handshakes) start(raw net.Conn) *handshake {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()

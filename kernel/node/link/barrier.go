@@ -13,8 +13,8 @@ import "time"
 // takes what there is, read by read. What has arrived is in the connection's buffer, or in the
 // device's ring and the stack's queues, from where it gets to the buffer within a millisecond or
 // two; all of it is read without waiting. A read that waits for quietTime and gets nothing has
-// therefore come to the end of what had arrived by then, and the frames of it were delivered by this
-// same goroutine before. A part of a frame stays in the buffer: it has not arrived yet.
+// therefore come to the end of what had arrived by then, and the frames of it were delivered by
+// this same goroutine before. A part of a frame stays in the buffer: it has not arrived yet.
 //
 // TLS takes the timeouts well: its Read keeps the part of a record that it has, and goes on with it
 // (a timeout is net.Error's Temporary). Only a Write that times out breaks a TLS connection; the
@@ -39,8 +39,8 @@ func (s *session) drain() {
 	_ = s.raw.SetReadDeadline(time.Now()) // an error comes back from the read, too
 }
 
-// arm sets the deadline of the reader's next read: limit, or the barrier's. The lock makes sure that
-// it does not take back the one that drain or end has just set.
+// arm sets the deadline of the reader's next read: limit, or the barrier's. The lock makes sure
+// that it does not take back the one that drain or end has just set.
 func (s *session) arm(limit time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

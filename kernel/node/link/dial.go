@@ -26,8 +26,8 @@ const (
 // Dialer makes connections: a network's Dial.
 type Dialer func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 
-// Connect keeps a session to the authority until ctx is done, and opens one more whenever Redial asks
-// for it. It returns when every goroutine it started has ended.
+// Connect keeps a session to the authority until ctx is done, and opens one more whenever Redial
+// asks for it. It returns when every goroutine it started has ended.
 func (l *Links) Connect(ctx context.Context, dial Dialer, to netip.AddrPort) {
 	defer l.group.Wait()
 	pause := RedialMin
@@ -130,8 +130,8 @@ func (l *Links) introduce(raw net.Conn) (*tls.Conn, error) {
 
 var errNoGreeting = errors.New("link: the authority's first frame is no greeting")
 
-// jitter spreads d by a quarter to either side, so that members that lost their authority together do
-// not come back together.
+// jitter spreads d by a quarter to either side, so that members that lost their authority together
+// do not come back together.
 func jitter(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2) }
 
 // sleep reports whether d passed before ctx was done.

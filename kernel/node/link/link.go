@@ -14,18 +14,18 @@
 //	   v                     v
 //	 closed               refused
 //
-// On the wire, inside TLS 1.3: the authority greets with an empty frame, then both sides send frames
-// of package wire.
+// On the wire, inside TLS 1.3: the authority greets with an empty frame, then both sides send
+// frames of package wire.
 //
 //	greeting  0x0000          authority to member, once, first
 //	frame     u16 n, n bytes  as package wire has it
 //
-// The greeting is there because in TLS 1.3 a client has finished before the server has looked at its
-// certificate: a member that did not wait for the authority's first byte would call a link up that
-// is about to be refused.
+// The greeting is there because in TLS 1.3 a client has finished before the server has looked at
+// its certificate: a member that did not wait for the authority's first byte would call a link up
+// that is about to be refused.
 //
-// What happens on one session is delivered in order by one goroutine: Up, then Arrived and Drained as
-// they come, then Down. Rules L12 and L13 of spec/system.md section 9; protocol.md, "Sessions".
+// What happens on one session is delivered in order by one goroutine: Up, then Arrived and Drained
+// as they come, then Down. Rules L12 and L13 of spec/system.md section 9; protocol.md, "Sessions".
 package link
 
 import (
@@ -166,17 +166,17 @@ func New(c Config) (*Links, error) {
 	}, nil
 }
 
-// Send queues a frame, its length prefix included; the queue owns it from then on. Control frames go
-// before bulk ones that still wait. A session whose queue is full ends with reason Full: a frame is
-// never dropped in silence. Sending on a session that is over does nothing.
+// Send queues a frame, its length prefix included; the queue owns it from then on. Control frames
+// go before bulk ones that still wait. A session whose queue is full ends with reason Full: a
+// frame is never dropped in silence. Sending on a session that is over does nothing.
 func (l *Links) Send(id Session, control bool, frame []byte) {
 	if s := l.find(id); s != nil && !s.queue(control, frame) {
 		s.end(Full)
 	}
 }
 
-// Close ends a session for a reason of the caller's, after what is queued has been sent or flushTime
-// has passed. Down follows.
+// Close ends a session for a reason of the caller's, after what is queued has been sent or
+// flushTime has passed. Down follows.
 func (l *Links) Close(id Session, reason Reason) {
 	if s := l.find(id); s != nil {
 		s.flush.Store(true)
@@ -219,8 +219,8 @@ func (l *Links) live() int {
 	return len(l.sessions)
 }
 
-// register gives an authenticated connection its number and slot, or reports that every slot belongs
-// to somebody else.
+// register gives an authenticated connection its number and slot, or reports that every slot
+// belongs to somebody else.
 func (l *Links) register(raw net.Conn, conn *tls.Conn) (*session, bool) {
 	key := peerKey(conn)
 	peer := id.NodeOf(key)

@@ -40,8 +40,8 @@ func base(own tls.Certificate) *tls.Config {
 	}
 }
 
-// serverConfig is the authority's side. It asks for a certificate rather than requiring one, so that
-// a missing one ends in pinned like a wrong one does.
+// serverConfig is the authority's side. It asks for a certificate rather than requiring one, so
+// that a missing one ends in pinned like a wrong one does.
 func serverConfig(own tls.Certificate, pins []id.Node) *tls.Config {
 	c := base(own)
 	c.ClientAuth = tls.RequestClientCert
@@ -49,8 +49,8 @@ func serverConfig(own tls.Certificate, pins []id.Node) *tls.Config {
 	return c
 }
 
-// clientConfig is the member's side. The standard verification, of names and chains, is skipped: the
-// pin is stricter than any of it.
+// clientConfig is the member's side. The standard verification, of names and chains, is skipped:
+// the pin is stricter than any of it.
 func clientConfig(own tls.Certificate, pins []id.Node) *tls.Config {
 	c := base(own)
 	c.InsecureSkipVerify = true

@@ -64,15 +64,16 @@ func downReason(err error) Reason {
 	return Reset
 }
 
-// isLocalAlert reports whether TLS itself found what came to be wrong, and told the peer so: a record
-// that does not decrypt, a message out of place.
+// isLocalAlert reports whether TLS itself found what came to be wrong, and told the peer so: a
+// record that does not decrypt, a message out of place.
 func isLocalAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "local error"
 }
 
 // side is what a failed handshake means at one end of a link. What the other end says about this
-// node's certificate means one thing on each side, because either end has just one reason to say it.
+// node's certificate means one thing on each side, because either end has just one reason to say
+// it.
 type side struct {
 	alert  Reason // the peer refused this node's certificate
 	closed Reason // the peer closed the connection without a word
@@ -106,8 +107,9 @@ func (at side) reason(err error) Reason {
 	return TLS
 }
 
-// isCertificateAlert reports whether the peer refused this node's certificate. Package tls keeps the
-// alert's type to itself, so that its text is all there is to go by; a test has both ends of it.
+// isCertificateAlert reports whether the peer refused this node's certificate. Package tls keeps
+// the alert's type to itself, so that its text is all there is to go by; a test has both ends of
+// it.
 func isCertificateAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error" && op.Err != nil &&

@@ -11,8 +11,8 @@ import (
 	"holdfast/mesh/id"
 )
 
-// session is one authenticated connection. A reader goroutine delivers what comes, a writer goroutine
-// sends what is queued; whoever finds a reason first ends both.
+// session is one authenticated connection. A reader goroutine delivers what comes, a writer
+// goroutine sends what is queued; whoever finds a reason first ends both.
 type session struct {
 	id   Session
 	peer id.Node

@@ -53,7 +53,8 @@ type world struct {
 	root *end
 }
 
-// inWorld runs f in a bubble. Whatever f started has ended when inWorld returns, or the bubble fails.
+// inWorld runs f in a bubble. Whatever f started has ended when inWorld returns, or the bubble
+// fails.
 func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package web is the node's HTTP server: what is needed to serve a few small text pages to clients
-// that may be slow, stuck or hostile, without the rest of the node noticing. It owns the limits, the
-// paths and their methods, and the checks of everything that comes from outside. It must never wait
-// for the mesh itself or know what a page says: package node writes the pages (Site).
+// that may be slow, stuck or hostile, without the rest of the node noticing. It owns the limits,
+// the paths and their methods, and the checks of everything that comes from outside. It must never
+// wait for the mesh itself or know what a page says: package node writes the pages (Site).
 //
 // Like Plan 9's status files, a page is text with one fact a line; a refusal is one line, too, that
 // says what was wrong. The paths are those of evidence.md:
@@ -58,8 +58,8 @@ type Answer struct {
 // Refuse is an answer of one line.
 func Refuse(status int, line string) Answer { return Answer{status, line + "\n"} }
 
-// Site is the pages. Its functions are called by many goroutines; those that take a context come back
-// when it is done.
+// Site is the pages. Its functions are called by many goroutines; those that take a context come
+// back when it is done.
 type Site struct {
 	Mesh, Homes, Route func(context.Context) Answer
 	Stats              func() Answer

@@ -85,6 +85,7 @@ func (w *world) dial() net.Conn {
 // send writes a request as it stands and reads the answer.
 func (w *world) send(request string) (status int, body string, header http.Header) {
 	w.t.Helper()
+	synctest.Wait() // the server is done with the connections before
 	c := w.dial()
 	defer c.Close()
 	if _, err := io.WriteString(c, request); err != nil {
@@ -164,7 +165,8 @@ func TestABadRequestGetsALineThatSaysWhatIsWrong(t *testing.T) {
 		{request("GET /mesh/step/1", ""), 405, "wrong method: this page takes POST"},
 		{request("OPTIONS *", ""), 404, "not found"},
 		{request("GET /mesh", "body"), 400, "a GET has no body"},
-		{"GET /mesh HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "a GET has no body"},
+		{"GET /mesh HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+			400, "a GET has no body"},
 		{request("GET /mesh?x=1", ""), 400, "takes no query"},
 		{request("GET /?", ""), 200, "holdfast"},
 		{request("GET /mesh/log?after", ""), 400, "after=N"},

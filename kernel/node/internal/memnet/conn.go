@@ -178,8 +178,8 @@ func (c *conn) isClosed() bool {
 	}
 }
 
-// Close sends the end of the stream behind what was written, or, as TCP does, a reset that overtakes
-// it when there is something that was not read (RFC 2525 section 2.17).
+// Close sends the end of the stream behind what was written, or, as TCP does, a reset that
+// overtakes it when there is something that was not read (RFC 2525 section 2.17).
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		mu := &c.in.net.mu

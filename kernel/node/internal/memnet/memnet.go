@@ -38,7 +38,8 @@ func New() *Net {
 	}
 }
 
-// firstPort is the first port that a dialling host gets, the start of the dynamic range of RFC 6335.
+// firstPort is the first port that a dialling host gets, the start of the dynamic range of RFC
+// 6335.
 const firstPort = 49152
 
 // Host is one boot of one machine. A second Host at an address replaces the first, which is dead.
