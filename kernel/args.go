@@ -42,7 +42,7 @@ func (k *kernel) startStack() uint32 {
 	s.bootPage()
 	s.text(environment)
 	s.text(memoryLimitName)
-	s.decimal((k.memory.poolHi - k.memory.poolLo) / 100 * memoryLimitPercent)
+	s.decimal(k.memory.total / 100 * memoryLimitPercent * pageSize)
 	s.byte(0)
 	linesEnd := s.at
 

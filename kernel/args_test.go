@@ -53,7 +53,7 @@ func (b *bench) startWith(page string) start {
 func TestTheBootPageBecomesArgumentsAndEnvironment(t *testing.T) {
 	b := newBench(t)
 	defaults := b.startWith("").env
-	limit := fmt.Sprintf("GOMEMLIMIT=%d", (b.memory.poolHi-b.memory.poolLo)/100*memoryLimitPercent)
+	limit := fmt.Sprintf("GOMEMLIMIT=%d", b.memory.total/100*memoryLimitPercent*pageSize)
 	if defaults[0] != "GOMAXPROCS=4" || defaults[len(defaults)-1] != limit {
 		t.Errorf("defaults %q", defaults)
 	}

@@ -18,7 +18,7 @@ func (k *kernel) boot(megabytes uint32) {
 	k.random.init()
 	buildVDSO()
 	buildSigreturn()
-	buildTables(&k.image, size) // after this the two above are read-only
+	buildTables(&k.image) // after this the two above are read-only
 	enableMMU(l1Table | tableWalkCached)
 	initInterrupts()
 	k.files.init()
@@ -39,7 +39,7 @@ func ramSize(megabytes uint32) uint32 {
 
 // checkMemory sets the memory up, or says how much would be needed.
 func (k *kernel) checkMemory(size uint32) {
-	if k.memory.init(size, k.image.end) {
+	if k.memory.init(size, k.image.fileEnd, k.image.end) {
 		return
 	}
 	c := &k.console
@@ -47,7 +47,7 @@ func (k *kernel) checkMemory(size uint32) {
 	c.text("kernel: ")
 	c.decimal(size / megabyte)
 	c.text(" MiB of memory are too little, this image needs ")
-	c.decimal((k.image.end - board.DRAM + poolMin + megabyte - 1) / megabyte)
+	c.decimal((k.image.fileEnd - board.DRAM + framesMin*pageSize + megabyte - 1) / megabyte)
 	c.text("\n")
 	k.dying = dyingMark
 	k.reset()

@@ -261,7 +261,7 @@ func TestSuccessPowersTheBoardOff(t *testing.T) {
 
 // Instructions from reset, counted by QEMU: the same on every host.
 func TestBootIsShort(t *testing.T) {
-	const kernelMax, mainMax = 150000, 1500000
+	const kernelMax, mainMax = 200000, 1200000
 	m := machine(t, "hello")
 	m.ICount = "shift=0"
 	lines, _ := run(t, m)

@@ -12,7 +12,7 @@ type console struct {
 	column   uint32
 	panicked bool // a line that starts with "panic: " has been printed
 
-	fatal     [lineMax]byte // the runtime's last "fatal error: " line, without that
+	fatal     [lineMax]byte // the runtime's last "fatal error: " line, without its prefixes
 	fatalSize uint32
 
 	keyboard [keyboardSize]byte // received characters, a ring
@@ -30,8 +30,9 @@ const (
 	// writeMax is how many bytes one entry into the kernel sends to the console.
 	writeMax = 256
 
-	panicPrefix = "panic: "
-	fatalPrefix = "fatal error: "
+	panicPrefix   = "panic: "
+	fatalPrefix   = "fatal error: "
+	runtimePrefix = "runtime: "
 )
 
 func (c *console) init() { port.Init() }
@@ -53,10 +54,18 @@ func (c *console) endLine() {
 	if c.lineStarts(panicPrefix) {
 		c.panicked = true
 	}
-	if c.lineStarts(fatalPrefix) {
-		c.fatalSize = uint32(copy(c.fatal[:], c.line[len(fatalPrefix):c.column]))
+	switch { // some of the messages name the runtime themselves
+	case c.lineStarts(fatalPrefix + runtimePrefix):
+		c.keepFatal(len(fatalPrefix + runtimePrefix))
+	case c.lineStarts(fatalPrefix):
+		c.keepFatal(len(fatalPrefix))
 	}
 	c.column = 0
+}
+
+// keepFatal remembers the current line from a column on.
+func (c *console) keepFatal(from int) {
+	c.fatalSize = uint32(copy(c.fatal[:], c.line[from:c.column]))
 }
 
 // lineStarts reports whether the current line starts with s.

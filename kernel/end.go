@@ -28,6 +28,13 @@ func (k *kernel) killed(sig uint32) {
 	k.reset()
 }
 
+// outOfMemory ends a program that touched more of its zeroed sections than there are frames left for.
+func (k *kernel) outOfMemory() {
+	k.console.freshLine()
+	k.beginEnd("no memory for the image's zeros, pages in use ", k.memory.total)
+	k.reset()
+}
+
 // fatalFault ends a program that faulted where it could not be told.
 func (k *kernel) fatalFault(t *thread, sig, address uint32) {
 	c := &k.console
@@ -93,7 +100,7 @@ func (k *kernel) beginEnd(what string, n uint32) {
 	}
 	c.text(panicPrefix)
 	if c.fatalSize != 0 {
-		c.text("runtime: ")
+		c.text(runtimePrefix)
 		for i := range c.fatalSize {
 			c.put(c.fatal[i])
 		}
@@ -147,7 +154,7 @@ func (k *kernel) trace(sp uint32) {
 	c.text("code addresses on the stack:")
 	for i := range uint32(stackWords) {
 		a := sp + 4*i
-		if a%4 != 0 || a-board.DRAM >= k.memory.size || *entry(a) == 0 {
+		if a%4 != 0 || a-board.DRAM >= board.DRAMSizeMax || *entry(a) == 0 {
 			break
 		}
 		if w := *word(a); k.image.isCode(w) && n < addressesMax {

@@ -22,8 +22,9 @@ type Stats struct {
 	IdleTicks    uint64 // counter ticks spent waiting for an interrupt, with nothing to run
 	Threads      uint32 // alive
 	RAM          uint32 // bytes of memory that the kernel uses
-	PagesInUse   uint32 // reserved by mmap
-	PagesTouched uint32 // cleared and mapped, the image's zeroed sections included
+	PagesTotal   uint32 // page frames for the program, behind what the loader filled
+	PagesInUse   uint32 // handed out by mmap with a right to read and write
+	PagesTouched uint32 // with a frame, the image's zeroed sections included
 	KeysLost     uint32 // console characters that arrived and found no room
 
 	Calls [callsMax]uint32 // system calls by number
@@ -45,8 +46,9 @@ func (k *kernel) stats(out uint32) int32 {
 		IdleTicks:    k.sched.idle,
 		Threads:      k.sched.alive,
 		RAM:          k.memory.size,
-		PagesInUse:   k.memory.pagesInUse,
-		PagesTouched: k.memory.pagesTouched,
+		PagesTotal:   k.memory.total,
+		PagesInUse:   k.memory.promised,
+		PagesTouched: k.memory.poolTouched + k.memory.zeroTouched,
 		KeysLost:     k.console.lost,
 		Calls:        k.calls.count,
 	}

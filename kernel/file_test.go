@@ -71,7 +71,7 @@ func TestOpenKnowsTheNullDeviceAndInterruptsOnly(t *testing.T) {
 	b.want("a file", b.open("/etc/hosts"), -eNOENT)
 	b.want("null and more", b.open("/dev/nullx"), -eNOENT)
 	b.want("a long name", b.open("/dev/irq/"+strings.Repeat("0", 60)+"87"), -eNOENT)
-	b.want("a name at the end of memory", b.call(callOpen, board.DRAM+benchRAM-1), -eFAULT)
+	b.want("a name at the end of memory", b.call(callOpen, kernelEnd-1), -eFAULT)
 	b.want("write to null", b.call(callWrite, 3, 0, 1000), 1000)
 	b.want("read from null", b.call(callRead, 3, 0, 1000), 0)
 	b.want("close", b.call(callClose, 4), 0)

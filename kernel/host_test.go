@@ -5,6 +5,7 @@ package kernel
 import (
 	"encoding/binary"
 	"sync"
+	"syscall"
 	"testing"
 
 	"holdfast/board"
@@ -34,7 +35,7 @@ const (
 
 func newBench(t *testing.T) *bench {
 	b := &bench{kernel: new(kernel), t: t, gic: newGIC(), uart: new(fakeUART)}
-	host.memory = make([]byte, benchRAM)
+	host.memory = newMemory(t)
 	host.kernel = b.kernel
 	host.wait = func() { t.Fatal("the kernel waits for an interrupt that never comes") }
 	timer.Host.Count, timer.Host.Frequency = 5*benchHz, benchHz
@@ -43,6 +44,9 @@ func newBench(t *testing.T) *bench {
 	b.shutdown = sync.OnceFunc(func() {
 		removeGIC()
 		removeUART()
+		if err := syscall.Munmap(host.memory); err != nil {
+			t.Error(err)
+		}
 		host.memory, host.kernel = nil, nil
 	})
 	t.Cleanup(b.shutdown)
@@ -50,6 +54,17 @@ func newBench(t *testing.T) *bench {
 	b.boot(benchRAM / megabyte)
 	b.uart.sent = nil
 	return b
+}
+
+// newMemory is all addresses that the kernel manages. It costs as little as there is touched of it.
+// Where the page tables say that an address has its frame makes no difference here.
+func newMemory(t *testing.T) []byte {
+	memory, err := syscall.Mmap(-1, 0, spaceEnd-board.DRAM, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return memory
 }
 
 // writeELF writes the headers of the simulated image.

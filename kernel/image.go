@@ -8,7 +8,8 @@ import "holdfast/board"
 type image struct {
 	segments [segmentsMax]segment
 	count    int
-	end      uint32 // of the last segment, rounded up to a page
+	fileEnd  uint32 // of what the loader filled, rounded up to a page
+	end      uint32 // of all with their zeros, rounded up to a page
 }
 
 // segment is a range of the image with one protection. [file, end) is not in the image: the
@@ -43,6 +44,7 @@ func (m *image) read() {
 		if *word(header) == elfPTLoad {
 			m.segments[m.count] = segment{start, start + filesz, start + memsz, flags}
 			m.count++
+			m.fileEnd = max(m.fileEnd, pageUp(start+filesz))
 			m.end = max(m.end, pageUp(start+memsz))
 		}
 		header += elfPhdrSize

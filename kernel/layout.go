@@ -6,7 +6,7 @@ import "holdfast/board"
 // const_ in front, through go_asm.h. What lies between the entries is not mapped, so that a stack
 // that overflows faults instead of writing over its neighbour.
 const (
-	l1Table     = board.DRAM           // 16 KiB: one word a megabyte of address space
+	l1Table     = board.DRAM           // page table: one word a megabyte of address space
 	vectorPage  = board.DRAM + 0x04000 // exception vectors
 	vvarPage    = board.DRAM + 0x05000 // clock data that the vDSO reads
 	vdsoPage    = board.DRAM + 0x06000 // the vDSO: an ELF image with clock_gettime in it
@@ -17,7 +17,7 @@ const (
 	faultStack  = board.DRAM + 0x18000 // for reporting a fault of the kernel; a guard page below
 	stateBase   = board.DRAM + 0x1a000 // the kernel struct: all data of the kernel
 	threadStack = board.DRAM + 0x40000 // thread 0's stack, arguments, environment, auxiliary vector
-	l2Tables    = board.DRAM + 0x80000 // 1 KiB of page table for each megabyte of DRAM
+	l2Tables    = board.DRAM + 0x80000 // page tables: 1 KiB a megabyte of memory addresses
 
 	kernelStackTop = board.DRAM + 0x14000
 	faultStackTop  = stateBase
@@ -29,6 +29,7 @@ const (
 const (
 	pageSize = 4096
 	megabyte = 1 << 20
+	l1Size   = 16 << 10
 
 	pagesMax     = board.DRAMSizeMax / pageSize
 	megabytesMax = board.DRAMSizeMax / megabyte
@@ -37,7 +38,7 @@ const (
 // The layout holds together, or the kernel does not compile.
 const (
 	_ uint32 = stateEnd - (stateBase + stateSize)
-	_ uint32 = kernelEnd - (l2Tables + megabytesMax*1024)
+	_ uint32 = kernelEnd - (l2Tables + pagesMax*4)
 	_ uint32 = board.Image - (board.DMA + board.DMASize)
 	_ uint32 = kernelStack - pageSize - (bootPage + pageSize)
 )

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,7 +20,7 @@ const anonymous = mapAnonymous | 2 // MAP_PRIVATE
 // touchByWrite writes to memory as the program would: the fault handler gets its chance. It
 // reports false when the program would have got a signal.
 func (b *bench) touchByWrite(a uint32, v byte) bool {
-	if a-board.DRAM >= benchRAM {
+	if a-board.DRAM >= board.DRAMSizeMax {
 		return false
 	}
 	if *entry(a) == 0 && !b.touch(a) {
@@ -35,27 +36,27 @@ func (b *bench) touchByWrite(a uint32, v byte) bool {
 func TestMmapHandsOutAndTakesBackTheRightMemory(t *testing.T) {
 	b := newBench(t)
 	const half = 4 << 20
-	top := board.DRAM + uint32(benchRAM)
+	const top = spaceEnd
 	high := b.call(callMmap2, 0, half, 3, anonymous)
 	b.want("the first without a hint is at the top", high, address(top-half))
 	b.want("with a hint", b.call(callMmap2, benchPool+8*pageSize, pageSize, 3, anonymous), address(benchPool+8*pageSize))
 	b.want("with the same hint", b.call(callMmap2, benchPool+8*pageSize, pageSize, 3, anonymous), address(top-half-pageSize))
 	b.want("with a hint in the kernel", b.call(callMmap2, board.DRAM, pageSize, 3, anonymous), address(top-half-2*pageSize))
 	b.want("an odd length", b.call(callMmap2, 0, 1, 3, anonymous), address(top-half-3*pageSize))
-	if b.memory.pagesInUse != half/pageSize+4 {
-		t.Errorf("%d pages in use", b.memory.pagesInUse)
+	if b.memory.promised != half/pageSize+4 {
+		t.Errorf("%d pages in use", b.memory.promised)
 	}
 	b.want("unmap", b.call(callMunmap, top-half, half), 0)
 	b.want("unmap twice", b.call(callMunmap, top-half, half), 0)
-	if b.memory.pagesInUse != 4 {
-		t.Errorf("%d pages in use after unmap", b.memory.pagesInUse)
+	if b.memory.promised != 4 {
+		t.Errorf("%d pages in use after unmap", b.memory.promised)
 	}
 	b.want("the top again", b.call(callMmap2, 0, half, 3, anonymous), address(top-half))
 }
 
 func TestMmapRefuses(t *testing.T) {
 	b := newBench(t)
-	top := board.DRAM + uint32(benchRAM)
+	const top = spaceEnd
 	for _, tt := range []struct {
 		name              string
 		a, n, prot, flags uint32
@@ -70,7 +71,9 @@ func TestMmapRefuses(t *testing.T) {
 		{"fixed, beyond the pool", top, pageSize, 3, anonymous | mapFixed, -eNOMEM},
 		{"fixed, over the end", top - pageSize, 2 * pageSize, 3, anonymous | mapFixed, -eNOMEM},
 		{"fixed, around the world", top - pageSize, 0xfffff000, 3, anonymous | mapFixed, -eNOMEM},
-		{"more than there is", 0, benchRAM, 3, anonymous, -eNOMEM},
+		{"more than there are frames", 0, benchRAM, 3, anonymous, -eNOMEM},
+		{"more than there are frames, fixed", benchPool, benchRAM, 3, anonymous | mapFixed, -eNOMEM},
+		{"more than there are addresses", 0, 1 << 29, 0, anonymous, -eNOMEM},
 		{"all arenas of the heap", 0, hopeless, 0, anonymous, -eNOMEM},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,8 +81,8 @@ func TestMmapRefuses(t *testing.T) {
 			b.want("mmap", b.call(callMmap2, tt.a, tt.n, tt.prot, tt.flags), tt.want)
 		})
 	}
-	if b.memory.pagesInUse != 0 {
-		t.Errorf("%d pages in use", b.memory.pagesInUse)
+	if b.memory.promised != 0 {
+		t.Errorf("%d pages in use", b.memory.promised)
 	}
 }
 
@@ -103,7 +106,7 @@ func TestOnlyTheProgramsMemoryIsMappedByATouch(t *testing.T) {
 		{"mapped", mapped, true},
 		{"mapped, touched before", mapped, false},
 		{"not handed out", mapped - pageSize, false},
-		{"beyond the memory", board.DRAM + benchRAM, false},
+		{"beyond the addresses", spaceEnd, false},
 		{"a device", board.UART1, false},
 	} {
 		if got := b.touch(tt.a); got != tt.want {
@@ -152,7 +155,7 @@ func TestAWriteToTheProgramsDataSurvivesItsNeighboursTouch(t *testing.T) {
 
 func TestLongUnmappingIsDoneInPieces(t *testing.T) {
 	b := newBench(t)
-	const n = 3 * unmapPages
+	const n = 3 * untouchPages
 	a := uint32(b.call(callMmap2, 0, n*pageSize, 3, anonymous))
 	for p := range uint32(n) {
 		b.touchByWrite(a+p*pageSize, 1)
@@ -161,10 +164,10 @@ func TestLongUnmappingIsDoneInPieces(t *testing.T) {
 	t0.regs = [15]uint32{a, n * pageSize, 7: callMunmap}
 	pieces := 0
 	for pc := t0.pc; ; t0.pc = pc {
-		before := b.memory.pagesTouched
+		before := b.memory.poolTouched
 		b.trap(causeCall)
 		pieces++
-		if d := before - b.memory.pagesTouched; d > unmapPages {
+		if d := before - b.memory.poolTouched; d > untouchPages {
 			t.Fatalf("%d pages at once", d)
 		}
 		if t0.pc == pc {
@@ -177,16 +180,16 @@ func TestLongUnmappingIsDoneInPieces(t *testing.T) {
 	if d := host.flushed - forgotten; d != n {
 		t.Errorf("%d translations forgotten of %d", d, n)
 	}
-	if pieces < 3 || t0.regs[0] != 0 || b.memory.pagesInUse != 0 || b.memory.pagesTouched != 0 {
+	if pieces < 3 || t0.regs[0] != 0 || b.memory.promised != 0 || b.memory.poolTouched != 0 {
 		t.Errorf("%d pieces, result %d, %d pages in use, %d touched",
-			pieces, int32(t0.regs[0]), b.memory.pagesInUse, b.memory.pagesTouched)
+			pieces, int32(t0.regs[0]), b.memory.promised, b.memory.poolTouched)
 	}
 }
 
 // pageState is what a model knows of a page of the pool.
 type pageState struct {
-	reserved, usable bool
-	contents         byte
+	usable   bool
+	contents byte
 }
 
 // Whatever a program does with its memory, it finds what it wrote, zeros where it wrote nothing,
@@ -211,7 +214,7 @@ func TestMemoryBehavesLikeItsModel(t *testing.T) {
 					rt.Fatalf("mmap: %d", got)
 				}
 				for p := lo; p < hi; p++ {
-					model[p] = pageState{true, prot != 0, 0}
+					model[p] = pageState{prot != 0, 0}
 				}
 			},
 			"unmap": func(rt *rapid.T) {
@@ -260,15 +263,21 @@ func TestMemoryBehavesLikeItsModel(t *testing.T) {
 // compare checks the page tables and the counts against the model.
 func (b *bench) compare(rt *rapid.T, base uint32, model []pageState) {
 	inUse := uint32(0)
+	frames := map[uint32]int{}
 	for p, m := range model {
 		a := base + uint32(p)*pageSize
-		if m.reserved {
+		if m.usable {
 			inUse++
 		}
 		if e := *entry(a); e != 0 {
-			if !m.usable || e != a|pageRW {
+			frame := e &^ (pageSize - 1)
+			if !m.usable || e != frame|pageRW {
 				rt.Fatalf("page %d: entry %#x, model %+v", p, e, m)
 			}
+			if other, taken := frames[frame]; taken || !b.memory.frames.has(page(frame)) {
+				rt.Fatalf("pages %d and %d have the frame %#x", p, other, frame)
+			}
+			frames[frame] = p
 			if got := host.memory[a-board.DRAM]; got != m.contents {
 				rt.Fatalf("page %d holds %d, want %d", p, got, m.contents)
 			}
@@ -276,22 +285,26 @@ func (b *bench) compare(rt *rapid.T, base uint32, model []pageState) {
 			rt.Fatalf("page %d has lost %d", p, m.contents)
 		}
 	}
-	if b.memory.pagesInUse != inUse {
-		rt.Fatalf("%d pages in use, want %d", b.memory.pagesInUse, inUse)
+	if b.memory.promised != inUse {
+		rt.Fatalf("%d pages in use, want %d", b.memory.promised, inUse)
 	}
 	mapped := uint32(0)
 	for _, n := range b.memory.mapped {
 		mapped += uint32(n)
 	}
-	if mapped != b.memory.pagesTouched {
-		rt.Fatalf("%d pages mapped, %d touched", mapped, b.memory.pagesTouched)
+	if mapped != b.memory.poolTouched {
+		rt.Fatalf("%d pages mapped, %d touched", mapped, b.memory.poolTouched)
+	}
+	if free := pagesMax - b.memory.frames.count(0, pagesMax); free != b.memory.free ||
+		free+mapped != b.memory.total || int(mapped) != len(frames) {
+		rt.Fatalf("%d frames free, %d counted, %d mapped of %d", free, b.memory.free, mapped, b.memory.total)
 	}
 }
 
 func TestAPointerIsCheckedAtItsEdges(t *testing.T) {
 	b := newBench(t)
-	top := board.DRAM + uint32(benchRAM)
-	last := uint32(b.call(callMmap2, 0, pageSize, 3, anonymous)) // the memory's last page
+	const top = spaceEnd
+	last := uint32(b.call(callMmap2, 0, pageSize, 3, anonymous)) // the last page of all
 	if last != top-pageSize {
 		t.Fatalf("mapped %#x", last)
 	}
@@ -368,7 +381,7 @@ func TestThePageTablesKeepWhatTheLinkerMeant(t *testing.T) {
 	for a := uint64(0); a < 1<<32; a += megabyte {
 		mapped := *word(l1Table + uint32(a/megabyte)*4) != 0
 		want := a == board.GICRange || a >= board.PeripheralsRange && a < board.PeripheralsRange+board.PeripheralsSize ||
-			a >= board.DRAM && a < board.DRAM+benchRAM
+			a >= board.DRAM && a < spaceEnd
 		if mapped != want {
 			t.Errorf("megabyte %#x: mapped %v", a, mapped)
 		}
@@ -379,13 +392,67 @@ func TestThePageTablesKeepWhatTheLinkerMeant(t *testing.T) {
 }
 
 func TestTooLittleMemoryIsSaid(t *testing.T) {
-	var m memory
-	end := board.DRAM + uint32(10<<20)
+	const fileEnd, imageEnd, least = board.DRAM + 10<<20, board.DRAM + 40<<20, 10<<20 + framesMin*pageSize
 	for size, want := range map[uint32]bool{
-		0: false, 9 << 20: false, 10 << 20: false, 10<<20 + poolMin - megabyte: false, 10<<20 + poolMin: true,
+		0: false, 10<<20 - pageSize: false, 10 << 20: false, least - pageSize: false, least: true,
 	} {
-		if got := m.init(size, end); got != want {
-			t.Errorf("%d MiB: %v", size>>20, got)
+		if got := new(memory).init(size, fileEnd, imageEnd); got != want {
+			t.Errorf("%#x bytes: %v", size, got)
 		}
 	}
+	if new(memory).init(512<<20, fileEnd, spaceEnd+pageSize) {
+		t.Error("an image is longer than the addresses there are")
+	}
+}
+
+// mmap promises what there is and not more; reservations without a right cost nothing.
+func TestMmapPromisesNoMoreThanThereIs(t *testing.T) {
+	b := newBench(t)
+	most := b.memory.total - framesSpare
+	reserved := b.call(callMmap2, 0, hopeless-pageSize, protNone, anonymous)
+	if reserved >= 0 && uint32(reserved) < board.DRAM {
+		t.Fatalf("reservation: %d", reserved)
+	}
+	first := uint32(b.call(callMmap2, benchPool, most*pageSize, 3, anonymous))
+	if first != benchPool {
+		t.Fatalf("all there is: %#x", first)
+	}
+	b.want("one page more", b.call(callMmap2, 0, pageSize, 3, anonymous), -eNOMEM)
+	b.want("one page of the reservation", b.call(callMmap2, uint32(reserved), pageSize, 3, anonymous|mapFixed), -eNOMEM)
+	b.want("the same pages again", b.call(callMmap2, first, most*pageSize, 3, anonymous|mapFixed), address(first))
+	b.want("no right to one of them", b.call(callMmap2, first, pageSize, protNone, anonymous|mapFixed), address(first))
+	b.want("one page of the reservation now", b.call(callMmap2, uint32(reserved), pageSize, 3, anonymous|mapFixed), reserved)
+	for p := uint32(1); p < most; p++ {
+		if !b.touchByWrite(first+p*pageSize, 1) {
+			t.Fatalf("page %d can not be touched", p)
+		}
+	}
+	if b.memory.free+b.memory.zeroTouched < framesSpare {
+		t.Errorf("%d frames are free, %d went to the image's zeros", b.memory.free, b.memory.zeroTouched)
+	}
+}
+
+// The image's zeros were promised to nobody: they are what breaks when all has been given away.
+func TestAProgramThatTouchesMoreZerosThanThereAreFramesEnds(t *testing.T) {
+	b := newBench(t)
+	b.memory.free = 0
+	how, console := b.ends(func() { b.touch(benchZero) })
+	if how != "reset" || !strings.HasPrefix(console, "panic: kernel: no memory for the image's zeros") {
+		t.Errorf("ended by %s, console %q", how, console)
+	}
+}
+
+func TestAFrameIsGivenBackOnce(t *testing.T) {
+	b := newBench(t)
+	frame, ok := b.memory.takeFrame()
+	if !ok {
+		t.Fatal("no frame")
+	}
+	b.memory.giveFrame(frame)
+	defer func() {
+		if recover() == nil {
+			t.Error("given back twice")
+		}
+	}()
+	b.memory.giveFrame(frame)
 }

@@ -4,8 +4,8 @@ import "holdfast/board"
 
 // The calls that hand out memory, take it back and clear it. All of them round to pages.
 const (
-	protWrite = 2
-	protExec  = 4
+	protNone = 0
+	protExec = 4
 
 	mapFixed     = 0x10
 	mapAnonymous = 0x20
@@ -13,10 +13,10 @@ const (
 	adviseDontNeed = 4 // promises zeros at the next touch
 	adviseFree     = 8 // allows them
 
-	// hopeless is a reservation that is refused without a look. The runtime asks for the address
-	// space of all its arenas at start, 258 MB, and manages without; half of the memory of a
-	// smaller machine would be lost to it.
-	hopeless = 64 << 20
+	// hopeless is a reservation that is refused without a look. The runtime asks at start for the
+	// addresses of the bookkeeping of all arenas there can be, 258 MB, and manages without. They
+	// would be missing for the heap.
+	hopeless = 256 << 20
 )
 
 // mmap reserves memory. With mapFixed it works in pieces: see pause.
@@ -29,38 +29,56 @@ func (k *kernel) mmap(t *thread, a, n, prot, flags uint32) int32 {
 	case prot&protExec != 0:
 		return -ePERM // nothing is both writable and executable
 	case flags&mapFixed != 0:
-		if a%pageSize != 0 {
-			return -eINVAL
-		}
-		if !m.inPool(a, n) {
-			return -eNOMEM
-		}
-		if at := m.untouch(a+t.done, a+n); at != a+n {
-			return t.pause(at - a)
-		}
-	case prot == 0 && a == 0 && n >= hopeless:
+		return k.mmapFixed(t, a, n, prot)
+	case prot == protNone && a == 0 && n >= hopeless:
 		return -eNOMEM
-	default:
-		if a = m.place(a&^(pageSize-1), n); a == 0 {
-			return -eNOMEM
-		}
+	case prot != protNone && !m.canPromise(n/pageSize):
+		return -eNOMEM
 	}
-	m.pagesInUse += m.reserved.add(page(a), page(a)+n/pageSize)
-	if prot == 0 {
-		m.usable.remove(page(a), page(a)+n/pageSize)
-	} else {
-		m.usable.add(page(a), page(a)+n/pageSize)
+	if a = m.place(a&^(pageSize-1), n); a == 0 {
+		return -eNOMEM
 	}
+	m.reserve(page(a), page(a)+n/pageSize, prot)
 	return int32(a)
 }
 
-// place finds n free bytes: at the hint, else as high as possible, to leave the space behind the
-// heap's first reservation to the heap. It returns 0 when there are none.
+// mmapFixed is mmap at an address that the caller insists on; what was there is gone.
+func (k *kernel) mmapFixed(t *thread, a, n, prot uint32) int32 {
+	m := &k.memory
+	if a%pageSize != 0 {
+		return -eINVAL
+	}
+	if !m.inPool(a, n) {
+		return -eNOMEM
+	}
+	first, end := page(a), page(a)+n/pageSize
+	if t.done == 0 && prot != protNone && !m.canPromise(end-first-m.usable.count(first, end)) {
+		return -eNOMEM
+	}
+	if at := m.untouch(a+t.done, a+n); at != a+n {
+		return t.pause(at - a)
+	}
+	m.reserve(first, end, prot)
+	return int32(a)
+}
+
+// reserve takes pages [first, end), which have no frames, off the free addresses.
+func (m *memory) reserve(first, end, prot uint32) {
+	m.reserved.add(first, end)
+	if prot == protNone {
+		m.promised -= m.usable.remove(first, end)
+	} else {
+		m.promised += m.usable.add(first, end)
+	}
+}
+
+// place finds n bytes of free addresses: at the hint, else as high as possible, to leave the
+// addresses behind the heap's first reservation to the heap. It returns 0 when there are none.
 func (m *memory) place(hint, n uint32) uint32 {
 	if m.inPool(hint, n) && m.reserved.none(page(hint), page(hint)+n/pageSize) {
 		return hint
 	}
-	p, ok := m.reserved.lastGap(page(m.poolLo), page(m.poolHi), n/pageSize)
+	p, ok := m.reserved.lastGap(page(m.poolLo), page(spaceEnd), n/pageSize)
 	if !ok {
 		return 0
 	}
@@ -77,8 +95,8 @@ func (k *kernel) munmap(t *thread, a, n uint32) int32 {
 	if at := m.untouch(a+t.done, a+n); at != a+n {
 		return t.pause(at - a)
 	}
-	m.pagesInUse -= m.reserved.remove(page(a), page(a)+n/pageSize)
-	m.usable.remove(page(a), page(a)+n/pageSize)
+	m.reserved.remove(page(a), page(a)+n/pageSize)
+	m.promised -= m.usable.remove(page(a), page(a)+n/pageSize)
 	return 0
 }
 

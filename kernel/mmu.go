@@ -2,9 +2,10 @@ package kernel
 
 import "holdfast/board"
 
-// The page tables: one identity mapping in domain 0, with privileged access only, because the
-// program runs in System mode. Registers are mapped by the megabyte, memory by the page. A page is
-// writable or executable, never both; what has no entry faults, page 0 included.
+// The page tables: one address space in domain 0, with privileged access only, because the program
+// runs in System mode. Registers are mapped by the megabyte, memory by the page. The kernel, the DMA
+// memory and the loaded image stand where their addresses say; pages of zeros have whatever frame
+// was free. A page is writable or executable, never both; what has no entry faults, page 0 included.
 //
 // Descriptors: ARM Architecture Reference Manual ARMv7-A, B3.5 "Short-descriptor translation table
 // format", TEX remapping off.
@@ -23,7 +24,7 @@ const (
 	tableWalkCached = 0x48 // TTBR0: table walks are write-back, write-allocate
 )
 
-// entry is the page table entry of the page that holds a, an address in DRAM.
+// entry is the page table entry of the page that holds a, an address from DRAM to spaceEnd.
 func entry(a uint32) *uint32 { return word(l2Tables + (a-board.DRAM)/pageSize*4) }
 
 // mapRange gives all pages of [start, end) one protection.
@@ -33,14 +34,14 @@ func mapRange(start, end, protection uint32) {
 	}
 }
 
-// buildTables makes the tables of a machine with size bytes of DRAM.
-func buildTables(m *image, size uint32) {
-	clear(bytesAt(l1Table, 16<<10))
-	clear(bytesAt(l2Tables, size/pageSize*4))
+// buildTables makes the tables.
+func buildTables(m *image) {
+	clear(bytesAt(l1Table, l1Size))
+	clear(bytesAt(l2Tables, pagesMax*4))
 	mapDevices(board.GICRange, board.GICRangeSize)
 	mapDevices(board.PeripheralsRange, board.PeripheralsSize)
-	for a := uint32(0); a < size; a += megabyte {
-		*word(l1Table + (board.DRAM+a)/megabyte*4) = l2Tables + a/megabyte*1024 | coarseTable
+	for i := uint32(0); i < megabytesMax; i++ {
+		*word(l1Table + (board.DRAM/megabyte+i)*4) = l2Tables + i*1024 | coarseTable
 	}
 
 	mapRange(l1Table, vectorPage, pageRW)

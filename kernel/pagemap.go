@@ -6,61 +6,90 @@ import "math/bits"
 // by whole words: the runtime reserves hundreds of megabytes at a time.
 type pageMap [pagesMax / 32]uint32
 
-// spanMask is the part of word w that belongs to pages [lo, hi).
-func spanMask(w, lo, hi uint32) uint32 {
-	mask := ^uint32(0)
-	if first := w * 32; first < lo {
-		mask <<= lo - first
-	}
-	if last := w*32 + 32; last > hi {
-		mask &= ^uint32(0) >> (last - hi)
-	}
-	return mask
+// span is where pages [lo, hi), which are at least one, are: from word first to word last, of which
+// the first counts with the bits of head and the last with those of tail. If they are the same
+// word, it counts with the bits of both.
+func span(lo, hi uint32) (first, last, head, tail uint32) {
+	return lo / 32, (hi - 1) / 32, ^uint32(0) << (lo % 32), ^uint32(0) >> (31 - (hi-1)%32)
 }
 
 // has reports whether page p is in the set.
 func (m *pageMap) has(p uint32) bool { return m[p/32]>>(p%32)&1 != 0 }
 
+// count is how many of the pages [lo, hi) are in the set.
+func (m *pageMap) count(lo, hi uint32) uint32 {
+	if lo >= hi {
+		return 0
+	}
+	first, last, head, tail := span(lo, hi)
+	if first == last {
+		return uint32(bits.OnesCount32(m[first] & head & tail))
+	}
+	n := bits.OnesCount32(m[first]&head) + bits.OnesCount32(m[last]&tail)
+	for _, w := range m[first+1 : last] {
+		switch w {
+		case 0:
+		case ^uint32(0):
+			n += 32
+		default:
+			n += bits.OnesCount32(w)
+		}
+	}
+	return uint32(n)
+}
+
 // add puts pages [lo, hi) into the set and counts those that were not in it.
 func (m *pageMap) add(lo, hi uint32) (added uint32) {
-	for w := lo / 32; w*32 < hi; w++ {
-		mask := spanMask(w, lo, hi)
-		switch m[w] & mask {
-		case mask:
-		case 0:
-			added += min(hi, w*32+32) - max(lo, w*32)
-		default:
-			added += uint32(bits.OnesCount32(mask &^ m[w]))
-		}
-		m[w] |= mask
+	if lo >= hi {
+		return 0
+	}
+	added = hi - lo - m.count(lo, hi)
+	first, last, head, tail := span(lo, hi)
+	if first == last {
+		m[first] |= head & tail
+		return added
+	}
+	m[first] |= head
+	m[last] |= tail
+	between := m[first+1 : last]
+	for i := range between {
+		between[i] = ^uint32(0)
 	}
 	return added
 }
 
 // remove takes pages [lo, hi) out of the set and counts those that were in it.
 func (m *pageMap) remove(lo, hi uint32) (removed uint32) {
-	for w := lo / 32; w*32 < hi; w++ {
-		mask := spanMask(w, lo, hi)
-		switch m[w] & mask {
-		case 0:
-		case mask:
-			removed += min(hi, w*32+32) - max(lo, w*32)
-		default:
-			removed += uint32(bits.OnesCount32(mask & m[w]))
-		}
-		m[w] &^= mask
+	if lo >= hi {
+		return 0
 	}
+	removed = m.count(lo, hi)
+	first, last, head, tail := span(lo, hi)
+	if first == last {
+		m[first] &^= head & tail
+		return removed
+	}
+	m[first] &^= head
+	m[last] &^= tail
+	clear(m[first+1 : last])
 	return removed
 }
 
 // none reports whether no page of [lo, hi) is in the set.
 func (m *pageMap) none(lo, hi uint32) bool {
-	for w := lo / 32; w*32 < hi; w++ {
-		if m[w]&spanMask(w, lo, hi) != 0 {
+	if lo >= hi {
+		return true
+	}
+	first, last, head, tail := span(lo, hi)
+	if first == last {
+		return m[first]&head&tail == 0
+	}
+	for _, w := range m[first+1 : last] {
+		if w != 0 {
 			return false
 		}
 	}
-	return true
+	return m[first]&head == 0 && m[last]&tail == 0
 }
 
 // lastGap finds the highest n consecutive pages of [lo, hi) that are not in the set.

@@ -20,8 +20,8 @@ const (
 		"GOTRACEBACK=all\x00" +
 		"TZ=UTC\x00"
 
-	// memoryLimit is GOMEMLIMIT as a part of the pool. The collector works harder near it, before
-	// the pool is full; the rest is for what the heap's size can not tell: fragments and stacks.
+	// GOMEMLIMIT is a part of the memory there is for the program. The collector works harder near
+	// it; the rest is for the image's zeroed sections and for fragments.
 	memoryLimitName    = "GOMEMLIMIT="
 	memoryLimitPercent = 75
 )

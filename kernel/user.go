@@ -1,7 +1,5 @@
 package kernel
 
-import "holdfast/board"
-
 // Memory that a system call was given an address of. The kernel takes no fault on the program's
 // behalf: before it dereferences such an address it makes sure that the page is there, and answers
 // EFAULT when it can not be. What the program may pass is what it may use: its image, the pool,
@@ -24,7 +22,7 @@ func (k *kernel) reach(a, n uint32, write bool) bool {
 		return true
 	}
 	last := a + n - 1
-	if a < threadStack || last < a || last-board.DRAM >= k.memory.size {
+	if a < threadStack || last < a || last >= spaceEnd {
 		return false
 	}
 	if a < kernelEnd && last >= threadStackTop {

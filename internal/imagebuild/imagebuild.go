@@ -22,7 +22,7 @@ var Env = []string{"GOOS=linux", "GOARCH=arm", "GOARM=7", "CGO_ENABLED=0", "GOFL
 // ELF headers on the page before it), segments rounded to pages (-R). Symbols and debugging
 // information are left out when strip is true; nothing at run time needs them.
 func LinkerFlags(strip bool) string {
-	flags := fmt.Sprintf("-E _kernel_start -T %#x -R 0x1000", board.ImageText)
+	flags := fmt.Sprintf("-E _kernel_start -T %#x -R 0x1000", uint32(board.ImageText))
 	if strip {
 		return "-s -w " + flags
 	}

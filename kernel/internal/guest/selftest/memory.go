@@ -124,7 +124,7 @@ func unmap(b []byte) error {
 
 // A large block that the heap has given back and taken again is zeroed.
 func givenBack() (string, error) {
-	size := int(debug.SetMemoryLimit(-1) / 4)
+	size := int(debug.SetMemoryLimit(-1) / 3)
 	for round := range 2 {
 		b := make([]byte, size)
 		for at := 0; at < size; at += pageSize {
