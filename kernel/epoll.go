@@ -1,8 +1,7 @@
 package kernel
 
-// There is one epoll set, the netpoller's, and its members are the files with watched set. Files
-// that can make no one wait are not admitted, as on Linux, and package os then reads and writes
-// them directly.
+// There is one epoll set, the netpoller's. Files that can make no one wait are not admitted, as on
+// Linux, and package os then reads and writes them directly.
 const (
 	epollIn  = 1
 	epollOut = 4
@@ -41,25 +40,26 @@ func (k *kernel) epollCtl(ep, op, fd, event uint32) int32 {
 	if f.kind != fileEvent && f.kind != fileIRQ && f.kind != fileKeyboard {
 		return -ePERM
 	}
+	watched := k.files.watched&set(int(fd)) != 0
 	if op == epollDelete {
-		if !f.watched {
+		if !watched {
 			return -eNOENT
 		}
-		f.watched = false
+		k.files.watched &^= set(int(fd))
 		return 0
 	}
 	if !k.wordsReadable(event, eventSize) {
 		return -eFAULT
 	}
 	switch {
-	case op == epollAdd && f.watched:
+	case op == epollAdd && watched:
 		return -eEXIST
-	case op == epollModify && !f.watched:
+	case op == epollModify && !watched:
 		return -eNOENT
 	case op != epollAdd && op != epollModify:
 		return -eINVAL
 	}
-	f.watched = true
+	k.files.watched |= set(int(fd))
 	f.events = *word(event)
 	f.data = [2]uint32{*word(event + 8), *word(event + 12)}
 	k.raise(f, k.level(f))
@@ -105,11 +105,8 @@ func (k *kernel) raise(f *file, events uint32) {
 // collect stores up to most ready events at out and counts them.
 func (k *kernel) collect(out, most uint32) int32 {
 	n := uint32(0)
-	for i := range k.files.files {
-		f := &k.files.files[i]
-		if !f.watched || n == most {
-			continue
-		}
+	for m := k.files.watched; m != 0 && n < most; m &= m - 1 {
+		f := &k.files.files[lowest(m)]
 		events := k.level(f) & f.events
 		if f.events&epollET != 0 {
 			events &= f.edge

@@ -5,6 +5,7 @@ package kernel
 type fileTable struct {
 	files   [filesMax]file
 	irqFile [irqsMax]uint8 // descriptor of an interrupt's file, 0 for none
+	watched uint64         // set of descriptors in the epoll set
 	waiters uint64         // set of threads in epoll_pwait
 	epolls  uint32         // open epoll descriptors, 0 or 1
 }
@@ -16,15 +17,14 @@ type file struct {
 	irq   uint32
 	count uint64 // of an eventfd, or of interrupts since the last read
 
-	// Its place in the epoll set.
-	watched bool
-	events  uint32    // asked for
-	edge    uint32    // edges not reported yet
-	data    [2]uint32 // handed back with its events
+	// What the epoll set wants to know of it.
+	events uint32    // asked for
+	edge   uint32    // edges not reported yet
+	data   [2]uint32 // handed back with its events
 }
 
 const (
-	filesMax = 64
+	filesMax = 64 // the number of bits in a set
 
 	fileFree     = 0
 	fileConsole  = 1 // descriptors 1 and 2
@@ -130,6 +130,7 @@ func (k *kernel) closeFile(fd uint32) int32 {
 	case fileEpoll:
 		k.files.epolls--
 	}
+	k.files.watched &^= set(int(fd))
 	*f = file{}
 	return 0
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"holdfast/board"
 	"holdfast/board/timer"
@@ -19,7 +20,7 @@ type generator struct {
 }
 
 // randomMax is how many bytes one entry into the kernel generates.
-const randomMax = 256
+const randomMax = 128
 
 // block is one block of ChaCha20's key stream: RFC 8439, section 2.3.
 func block(key *[8]uint32, counter uint32, nonce [3]uint32) (out [16]uint32) {
@@ -79,9 +80,8 @@ func (g *generator) erase() {
 func (g *generator) fill(a, n uint32) {
 	for i := uint32(0); i < n; i += 64 {
 		out := block(&g.key, 1+i/64, [3]uint32{})
-		for j := i; j < min(n, i+64); j++ {
-			*(*byte)(ptr(a + j)) = byte(out[(j-i)/4] >> ((j - i) % 4 * 8))
-		}
+		stream := unsafe.Slice((*byte)(unsafe.Pointer(&out)), unsafe.Sizeof(out))
+		copy(bytesAt(a+i, min(n-i, 64)), stream)
 	}
 	g.erase()
 }

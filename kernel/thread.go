@@ -44,7 +44,7 @@ const (
 	cloneThread = 0x50f00
 )
 
-// set is thread i alone, as a set of threads.
+// set is i alone, as a set of threads or of descriptors.
 func set(i int) uint64 { return 1 << uint(i) }
 
 // setCurrent makes thread i the one that the vectors save to and resume restores.
