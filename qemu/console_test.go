@@ -119,6 +119,19 @@ func TestALineHasTheInstantOfItsEnd(t *testing.T) {
 	})
 }
 
+func TestWhatIsReadLaterLeavesTheInstantsOfEarlierLines(t *testing.T) {
+	start, b := time.Now(), newBacklog()
+	for i, piece := range []string{"one\ntw", "o", "\nthr", "ee\n"} { // all before any is delivered
+		b.put(start.Add(time.Duration(i)), []byte(piece))
+	}
+	b.close()
+	var got []time.Duration
+	deliver(b, nil, func(at time.Time, _ string) { got = append(got, at.Sub(start)) })
+	if want := []time.Duration{0, 2, 3}; !slices.Equal(got, want) {
+		t.Errorf("lines after %v, want %v", got, want)
+	}
+}
+
 func TestAReceiverThatStandsStillNeverStopsTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, qemus := net.Pipe()

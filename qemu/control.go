@@ -38,7 +38,8 @@ func (p *Process) Resume(ctx context.Context) error {
 	return err
 }
 
-// Write types p on the console. It fails when the guest does not take it within inputTimeout.
+// Write types b on the console. A guest that does not read its UART leaves it in the socket's
+// buffer, some hundred kilobytes; Write fails when there is no room within inputTimeout.
 func (p *Process) Write(b []byte) (int, error) {
 	if err := p.console.SetWriteDeadline(time.Now().Add(inputTimeout)); err != nil {
 		return 0, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -81,12 +82,12 @@ func TestRunEndsAtTheLineItWaitsFor(t *testing.T) {
 	boots(t)
 	seen := 0
 	m := Machine{
-		Image:  guest(t, "booting\nserving\n", spin),
+		Image:  guest(t, "booting\nserving\nserving\n", nil, forever),
 		Limit:  testLimit,
 		OnLine: func(time.Time, string) { seen++ },
 	}
 	got, err := Run(t.Context(), m, func(line string) bool { return line == "serving" })
-	if err != nil || len(got) != 2 || got[1] != "serving" || seen != 2 {
+	if err != nil || !slices.Equal(got, []string{"booting", "serving"}) || seen < 2 {
 		t.Errorf("console %q, %d lines seen, %v", got, seen, err)
 	}
 }
@@ -130,33 +131,60 @@ func TestRunTellsWhyAGuestDidNotEndAsItShould(t *testing.T) {
 	}
 }
 
-func TestAStartThatFailsSaysWhatQEMUSaid(t *testing.T) {
-	boots(t)
-	image := guest(t, "", spin)
-	before := runtime.NumGoroutine()
-	for _, c := range []struct{ extra, says string }{
-		{"-no-such-option", "invalid option"},
-		{"-version", "exit status 0"},
+func TestTheVerdictOnARun(t *testing.T) {
+	off := Exit{Shutdown: "guest-shutdown"}
+	for _, c := range []struct {
+		name          string
+		exit          Exit
+		wanted, found bool
+		ok            bool
+	}{
+		{"powered off", off, false, false, true},
+		{"ended without power-off", Exit{}, false, false, false},
+		{"reset", Exit{Shutdown: "guest-reset"}, false, false, false},
+		{"QEMU failed after power-off", Exit{Code: 1, Shutdown: "guest-shutdown"}, false, false, false},
+		{"found", Exit{Shutdown: "host-qmp-quit"}, true, true, true},
+		{"found, and had to be killed", Exit{Code: -1, Signal: syscall.SIGKILL}, true, true, true},
+		{"not found", off, true, false, false},
+		{"limit", Exit{Code: -1, Cause: ErrLimit}, false, false, false},
+		{"console lost", Exit{Shutdown: "guest-shutdown", Lost: 1}, false, false, false},
+		{"found, but console lost before", Exit{Lost: 1}, true, true, false},
 	} {
-		m := Machine{Name: "n7", Image: image, Limit: testLimit, Extra: []string{c.extra}}
-		_, err := Start(t.Context(), m)
-		if err == nil || !strings.HasPrefix(err.Error(), "qemu n7: ") ||
-			!strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v", c.extra, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if err := verdict(c.exit, c.wanted, c.found); (err == nil) != c.ok {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
-	_, err := Start(t.Context(), Machine{Image: image, Limit: testLimit, Binary: "/dev/null"})
-	if !errors.Is(err, os.ErrPermission) {
-		t.Errorf("error %v", err)
-	}
-	expectGoroutines(t, before)
 }
 
-func TestAnEndedMachineLeavesNoGoroutine(t *testing.T) {
+func TestAStartThatFailsSaysWhy(t *testing.T) {
+	boots(t)
+	image := guest(t, "", spin)
+	noTrace := traces(t)
+	for _, c := range []struct {
+		m    Machine
+		says string
+	}{
+		{Machine{Extra: []string{"-no-such-option"}}, "invalid option"}, // QEMU's own words
+		{Machine{Extra: []string{"-version"}}, "exit status 0"},
+		{Machine{Net: Ethernet{}}, "socket path of 0 bytes"},
+		{Machine{Binary: "/dev/null"}, os.ErrPermission.Error()},
+	} {
+		c.m.Name, c.m.Image, c.m.Limit = "n7", image, testLimit
+		_, err := Start(t.Context(), c.m)
+		if err == nil || !strings.HasPrefix(err.Error(), "qemu n7: ") ||
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("error %v, want %q", err, c.says)
+		}
+	}
+	noTrace()
+}
+
+func TestAnEndedMachineLeavesNoTrace(t *testing.T) {
 	boots(t)
 	image := guest(t, "x\n", spin)
-	spawner() // the one that stays
-	before := runtime.NumGoroutine()
+	noTrace := traces(t)
 	quit := func(p *Process) Exit { return p.Quit(t.Context()) }
 	for _, end := range []func(*Process) Exit{quit, (*Process).Kill} {
 		p, err := Start(t.Context(), Machine{Image: image, Limit: testLimit})
@@ -165,14 +193,31 @@ func TestAnEndedMachineLeavesNoGoroutine(t *testing.T) {
 		}
 		end(p)
 	}
-	expectGoroutines(t, before)
+	noTrace()
 }
 
-// expectGoroutines waits until there are no more goroutines than before: those that reported
-// their last result may still be on their way out.
-func expectGoroutines(t *testing.T, before int) {
+// traces counts this process's goroutines and open files. The function it returns waits until there
+// are no more than that: what reported its last result may still be on its way out.
+func traces(t *testing.T) func() {
 	t.Helper()
-	eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+	spawner() // the one goroutine that stays
+	files := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	collect := debug.SetGCPercent(-1) // the collector closes forgotten files, too
+	t.Cleanup(func() { debug.SetGCPercent(collect) })
+	goroutines, before := runtime.NumGoroutine(), files()
+	return func() {
+		t.Helper()
+		eventually(t, "the goroutines have ended", func() bool {
+			return runtime.NumGoroutine() <= goroutines
+		})
+		eventually(t, "the files are closed", func() bool { return files() <= before })
+	}
 }
 
 func TestAConsoleWhoseReceiverStandsStillFreezesNeitherGuestNorQMP(t *testing.T) {
@@ -204,6 +249,12 @@ func TestAConsoleWhoseReceiverStandsStillFreezesNeitherGuestNorQMP(t *testing.T)
 		t.Errorf("query-status: %s, %v", status, err)
 	}
 	p.Signal(syscall.SIGKILL)
+	eventually(t, "QEMU is gone", func() bool { return p.Signal(syscall.Signal(0)) != nil })
+	select {
+	case <-p.Done():
+		t.Error("done before the last line was delivered")
+	default:
+	}
 	close(gate)
 	exit := p.Wait()
 	if exit.Signal != syscall.SIGKILL || exit.Cause != nil || exit.Lost != 0 || exit.RawErr != nil {
