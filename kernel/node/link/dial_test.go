@@ -94,6 +94,7 @@ func TestAnAuthorityThatKeepsClosingIsDialledEverMoreSlowly(t *testing.T) {
 func TestRedialOpensASecondSessionAndNoThird(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		root, member, _, first := w.pair()
+		synctest.Wait() // the dial is over
 		member.links.Redial()
 		member.links.Redial()
 		second := expect[Up](member)
