@@ -121,7 +121,6 @@ func (c *Conn) Read(b []byte) (int, error) {
 		r, err := c.ep.Read(&c.dst, tcpip.ReadOptions{})
 		switch err.(type) {
 		case nil:
-			c.ep.ModerateRecvBuf(r.Count)
 			return r.Count, nil
 		case *tcpip.ErrWouldBlock:
 			<-c.read.token

@@ -48,8 +48,7 @@ func (d *deadline) check() bool {
 		return false
 	}
 	now := d.clock.Now()
-	left := d.at.Sub(now)
-	if left <= 0 {
+	if !d.at.After(now) {
 		d.expired.Store(true)
 		return true
 	}
@@ -58,6 +57,7 @@ func (d *deadline) check() bool {
 		return false
 	}
 	d.fires = d.at
+	left := d.at.Sub(now)
 	if d.timer == nil {
 		d.timer = d.clock.AfterFunc(left, d.fired)
 	} else {

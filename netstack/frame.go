@@ -32,15 +32,15 @@ const (
 	verdicts              // how many there are
 )
 
-// admit decides by the Ethernet header alone, and by the shortest length that the frame's type can
-// have. Not every device filters by destination (QEMU's ENET does not), so that the stack cannot
-// trust that a frame is its own: gVisor would answer for an IP address behind any Ethernet address.
-// Multicast is dropped because nothing here listens to it.
-func admit(frame []byte, mac [6]byte) verdict {
-	if len(frame) < frameHeader || len(frame) > frameMax {
+// admit decides by the Ethernet header, at the start of head, and by the frame's length: each type
+// has a shortest one. Not every device filters by destination (QEMU's ENET does not), so that the
+// stack cannot trust that a frame is its own: gVisor would answer for an IP address behind any
+// Ethernet address. Multicast is dropped because nothing here listens to it.
+func admit(head []byte, length int, mac [6]byte) verdict {
+	if length < frameHeader || length > frameMax {
 		return dropMalformed
 	}
-	to, from := [6]byte(frame[0:6]), [6]byte(frame[6:12])
+	to, from := [6]byte(head[0:6]), [6]byte(head[6:12])
 	switch {
 	case isGroup(from):
 		return dropMalformed
@@ -48,7 +48,7 @@ func admit(frame []byte, mac [6]byte) verdict {
 		return dropNotMine
 	}
 	shortest := 0
-	switch binary.BigEndian.Uint16(frame[12:14]) {
+	switch binary.BigEndian.Uint16(head[12:14]) {
 	case typeIPv4:
 		shortest = header.IPv4MinimumSize
 	case typeARP:
@@ -56,7 +56,7 @@ func admit(frame []byte, mac [6]byte) verdict {
 	default:
 		return dropOtherType
 	}
-	if len(frame) < frameHeader+shortest {
+	if length < frameHeader+shortest {
 		return dropMalformed
 	}
 	return accepted

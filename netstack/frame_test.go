@@ -37,7 +37,7 @@ func TestAFrameIsJudgedByItsHeader(t *testing.T) {
 		{"VLAN", frame(mine, peer, 0x8100, 60), dropOtherType},
 		{"a length, as IEEE 802.3 once had it", frame(mine, peer, 46, 60), dropOtherType},
 	} {
-		if got := admit(c.frame, mine); got != c.want {
+		if got := admit(c.frame, len(c.frame), mine); got != c.want {
 			t.Errorf("%s: verdict %d, want %d", c.name, got, c.want)
 		}
 	}

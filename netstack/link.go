@@ -25,12 +25,22 @@ type link struct {
 	sending sync.Mutex
 	parts   [][]byte
 
+	// The following belong to the device's goroutine, which delivers.
+	bursts  bool // the device calls flush
+	head    [frameHeader + segmentHead]byte
+	segment segment
+	held    coalescer
+	buffers buffers
+
 	frames [verdicts]atomic.Uint64 // received, by verdict
 	sent   atomic.Uint64
 	lost   atomic.Uint64 // not sent, because the device would not take them
 }
 
-var _ stack.LinkEndpoint = (*link)(nil)
+var (
+	_ stack.LinkEndpoint = (*link)(nil)
+	_ stack.GSOEndpoint  = (*link)(nil)
+)
 
 func newLink(d Device, mac [6]byte) *link {
 	return &link{
@@ -38,37 +48,99 @@ func newLink(d Device, mac [6]byte) *link {
 	}
 }
 
+// receive gives the stack the device's frames until the device ends, and returns why.
+func (l *link) receive() error {
+	if b, ok := l.device.(Burster); ok {
+		l.bursts = true
+		return b.ReceiveBursts(l.deliver, l.flush)
+	}
+	return l.device.Receive(l.deliver)
+}
+
 // deliver takes one frame from the device up the stack, on the device's goroutine. TCP segments are
-// only queued here; goroutines of the stack work on them.
+// only queued there; goroutines of the stack work on them.
 func (l *link) deliver(frame []byte) {
-	d := l.dispatcher.Load()
-	if d == nil {
-		return
-	}
-	// Copied before it is looked at: the device's memory may be uncached, where one long copy is
-	// cheap and many short reads are not. What is longer than a frame is not worth a copy.
-	if len(frame) > frameMax {
-		l.frames[dropMalformed].Add(1)
-		return
-	}
-	view := buffer.NewViewWithData(frame)
-	v := admit(view.AsSlice(), l.mac)
+	// The device's memory may be uncached, where one copy is cheap and many short reads are not:
+	// what is looked at is copied first.
+	head := l.head[:copy(l.head[:], frame)]
+	v := admit(head, len(frame), l.mac)
 	l.frames[v].Add(1)
 	if v != accepted {
+		return
+	}
+	packet := frame[frameHeader:]
+	kind, to := header.Ethernet(head).Type(), tcpip.PacketHost
+	if isGroup([6]byte(head)) {
+		to = tcpip.PacketBroadcast
+	}
+	if l.bursts {
+		joins := kind == header.IPv4ProtocolNumber && to == tcpip.PacketHost &&
+			l.segment.parse(head[frameHeader:], len(packet))
+		if joins && l.held.add(&l.segment, packet) {
+			if l.held.pushed {
+				l.flush()
+			}
+			return
+		}
+		l.flush()
+		if joins && l.held.add(&l.segment, packet) {
+			return
+		}
+	}
+	l.up(kind, to, l.copy(packet))
+}
+
+// flush takes up what was held back.
+func (l *link) flush() {
+	if view := l.held.take(); view != nil {
+		l.up(header.IPv4ProtocolNumber, tcpip.PacketHost, view)
+	}
+}
+
+// up hands a packet to the stack, which owns view from then on. The Ethernet header is gone,
+// because nothing above asks for it.
+func (l *link) up(kind tcpip.NetworkProtocolNumber, to tcpip.PacketType, view *buffer.View) {
+	d := l.dispatcher.Load()
+	if d == nil {
 		view.Release()
 		return
 	}
 	p := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(view)})
-	defer p.DecRef()
-	if !l.ParseHeader(p) {
-		panic("netstack: an admitted frame has no Ethernet header")
+	p.PktType = to
+	(*d).DeliverNetworkPacket(kind, p)
+	p.DecRef()
+}
+
+// copy copies a packet out of the device's memory.
+func (l *link) copy(packet []byte) *buffer.View {
+	if len(packet) <= smallView {
+		return buffer.NewViewWithData(packet)
 	}
-	h := header.Ethernet(p.LinkHeader().Slice())
-	p.PktType = tcpip.PacketHost
-	if isGroup([6]byte(h[0:6])) {
-		p.PktType = tcpip.PacketBroadcast
+	return l.buffers.copy(packet)
+}
+
+// smallView is the size of gVisor's smallest buffers, which its pools find at once. For any other
+// size they search bit by bit, and clear what they find.
+const smallView = 64
+
+// buffers are for packets that are not small, used in turn. The stack holds one for as long as it
+// needs the packet. If its turn comes while it is still held, gVisor replaces it, which is what
+// every packet would cost without them.
+type buffers struct {
+	ring [64]*buffer.View
+	next int
+}
+
+func (b *buffers) copy(packet []byte) *buffer.View {
+	v := b.ring[b.next]
+	if v == nil {
+		v = buffer.NewView(frameMTU)
+		b.ring[b.next] = v
 	}
-	(*d).DeliverNetworkPacket(h.Type(), p)
+	b.next = (b.next + 1) % len(b.ring)
+	v.Reset()
+	v.Write(packet)
+	return v.Clone()
 }
 
 // WritePackets implements stack.LinkWriter: it sends whole frames until the device refuses one.
@@ -155,3 +227,10 @@ func (l *link) SetMTU(uint32)                    {}
 func (l *link) Wait()                            {}
 func (l *link) Close()                           {}
 func (l *link) SetOnCloseAction(func())          {}
+
+// SupportedGSO implements stack.GSOEndpoint: TCP makes segments of up to GSOMaxSize, which gVisor
+// cuts into frames on their way down. It saves TCP's own work for each of them.
+func (l *link) SupportedGSO() stack.SupportedGSO { return stack.GVisorGSOSupported }
+
+// GSOMaxSize implements stack.GSOEndpoint. It is well below what a device's ring holds in frames.
+func (l *link) GSOMaxSize() uint32 { return joinedMax }

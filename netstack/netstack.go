@@ -10,8 +10,9 @@
 //
 // # A frame's way
 //
-//	in   Device.Receive -> one copy into a pooled buffer -> admit -> gVisor -> the TCP processor
-//	     goroutine of its connection -> Conn.Read copies to the caller
+//	in   Device.Receive -> admit -> one copy into a pooled buffer, in which the segments of a
+//	     burst are joined (coalesce.go) -> gVisor -> the TCP processor goroutine of its connection
+//	     -> Conn.Read copies to the caller
 //	out  Conn.Write copies into a pooled buffer -> gVisor -> Device.Send with the pieces of the
 //	     frame, headers and payload, not joined
 //
@@ -56,6 +57,16 @@ type Device interface {
 	Receive(f func(frame []byte)) error
 }
 
+// Burster is a Device that knows when no more frames are waiting. The stack joins TCP segments that
+// come in one burst (coalesce.go), which makes bulk data several times cheaper.
+type Burster interface {
+	Device
+
+	// ReceiveBursts is Receive, and calls idle behind the last of the frames that were waiting,
+	// before it waits for more.
+	ReceiveBursts(f func(frame []byte), idle func()) error
+}
+
 // Config says who the stack is on its Ethernet.
 type Config struct {
 	MAC     [6]byte      // a unicast address
@@ -93,6 +104,9 @@ func newStack(dev Device, c Config, options tcpOptions) (*Stack, error) {
 		return nil, err
 	}
 	silenceGVisor()
+	if c.Clock == nil {
+		c.Clock = newMachineClock()
+	}
 	s := &Stack{config: c, link: newLink(dev, c.MAC), stopped: make(chan struct{})}
 	s.gvisor = stack.New(stack.Options{
 		NetworkProtocols: []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
@@ -189,7 +203,7 @@ func (l *lockedReader) Read(p []byte) (int, error) {
 }
 
 func (s *Stack) receive() {
-	s.err = s.link.device.Receive(s.link.deliver)
+	s.err = s.link.receive()
 	close(s.stopped)
 }
 

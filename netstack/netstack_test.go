@@ -8,7 +8,6 @@ import (
 	"math/rand"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -133,6 +132,10 @@ func TestWhatIsWrittenArrives(t *testing.T) {
 	}
 	if r := p.b.Stats().SegmentsRetransmitted; r != 0 {
 		t.Errorf("%d segments sent again on a wire that loses nothing", r)
+	}
+	if s := p.a.Stats(); s.SegmentsReceived > s.FramesTaken/5 {
+		t.Errorf("%d frames went up as %d segments: bursts are not joined",
+			s.FramesTaken, s.SegmentsReceived)
 	}
 }
 
@@ -266,57 +269,6 @@ func TestAStationTakesOnlyItsOwnFrames(t *testing.T) {
 	}
 }
 
-func TestADeadlineEndsABlockedRead(t *testing.T) {
-	p := newPair(t)
-	atA, _ := p.connect(t, 7)
-	read := func() error {
-		_, err := atA.Read(make([]byte, 1))
-		return err
-	}
-	var err error
-	atA.SetReadDeadline(p.clock.Now().Add(3 * time.Second))
-	if took := p.within(t, time.Minute, func() { err = read() }); took != 3*time.Second {
-		t.Errorf("ended after %v", took)
-	}
-	var timeout net.Error
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !errors.As(err, &timeout) || !timeout.Timeout() {
-		t.Errorf("%v is no timeout", err)
-	}
-	if p.within(t, time.Minute, func() { err = read() }) != 0 || err == nil {
-		t.Errorf("a read after the deadline: %v", err)
-	}
-
-	// Moved while a read is blocked: later, earlier, away, to the past.
-	atA.SetReadDeadline(p.clock.Now().Add(time.Second))
-	p.clock.AfterFunc(time.Second/2, func() {
-		atA.SetReadDeadline(p.clock.Now().Add(5 * time.Second))
-	})
-	p.clock.AfterFunc(2*time.Second, func() {
-		atA.SetReadDeadline(p.clock.Now().Add(2 * time.Second))
-	})
-	p.clock.AfterFunc(3*time.Second, func() { atA.SetReadDeadline(time.Time{}) })
-	p.clock.AfterFunc(60*time.Second, func() { atA.SetReadDeadline(time.Unix(1, 0)) })
-	if took := p.within(t, time.Hour, func() { err = read() }); took != 60*time.Second {
-		t.Errorf("the moved deadline came after %v: %v", took, err)
-	}
-}
-
-func TestADeadlineEndsABlockedWrite(t *testing.T) {
-	p := newPair(t)
-	atA, _ := p.connect(t, 7)
-	atA.SetDeadline(p.clock.Now().Add(3 * time.Second))
-	var n int
-	var err error
-	sent := make([]byte, 4*bufferMax)
-	took := p.within(t, time.Minute, func() { n, err = atA.Write(sent) })
-	if took != 3*time.Second || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("ended after %v: %v", took, err)
-	}
-	if n == 0 || n >= len(sent) {
-		t.Errorf("%d bytes were taken for a peer that does not read", n)
-	}
-}
-
 func TestCloseEndsWhatIsBlocked(t *testing.T) {
 	for name, block := range map[string]func(c net.Conn, l net.Listener) (io.Closer, error){
 		"read": func(c net.Conn, _ net.Listener) (io.Closer, error) {
@@ -324,7 +276,7 @@ func TestCloseEndsWhatIsBlocked(t *testing.T) {
 			return c, err
 		},
 		"write": func(c net.Conn, _ net.Listener) (io.Closer, error) {
-			_, err := c.Write(make([]byte, 4*bufferMax))
+			_, err := c.Write(make([]byte, 4*bufferSize))
 			return c, err
 		},
 		"accept": func(_ net.Conn, l net.Listener) (io.Closer, error) {
@@ -350,6 +302,41 @@ func TestCloseEndsWhatIsBlocked(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestEveryBlockedAcceptReturns(t *testing.T) {
+	p := newPair(t)
+	l, err := p.a.Listen(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan error)
+	accept := func() {
+		_, err := l.Accept()
+		results <- err
+	}
+	for range 6 {
+		go accept()
+	}
+	p.clock.Run(time.Second) // all of them block
+	for range 2 {
+		go p.b.Dial(context.Background(), addrPort(p.a, 7))
+	}
+	p.within(t, time.Second, func() {
+		for range 2 {
+			if err := <-results; err != nil {
+				t.Errorf("accept: %v", err)
+			}
+		}
+	})
+	p.within(t, time.Second, func() {
+		l.Close()
+		for range 4 {
+			if err := <-results; !errors.Is(err, net.ErrClosed) {
+				t.Errorf("accept on a closed listener: %v", err)
+			}
+		}
+	})
 }
 
 func TestAClosedConnectionDoesNothing(t *testing.T) {

@@ -39,13 +39,14 @@ var productTCP = tcpOptions{maxRTO: time.Second, maxRetries: 1000, recovery: 0}
 // much earlier; this frees the memory when there is nobody above any more.
 const backstop = 300 * time.Second
 
-// Buffer sizes of a session, in bytes. gVisor's own defaults of 1 MiB each way are meant for a
-// server's memory: sixteen stuck clients would hold a quarter of a 128 MB board. The largest window
-// still covers 10 MB/s at 25 ms of round trip, more than the board can do.
+// bufferSize is how much of a session the stack holds each way, in bytes. gVisor's own 1 MiB and
+// more each way are meant for a server's memory: sixteen stuck clients would hold a quarter of a
+// 128 MB board. This covers 10 MB/s at 25 ms of round trip, more than the board can do, so that
+// there is nothing to gain from growing it by what the application reads, which costs a tenth of
+// the work for a small request.
 const (
-	bufferMin     = 4 << 10
-	bufferDefault = 128 << 10
-	bufferMax     = 256 << 10
+	bufferSize = 256 << 10
+	bufferMin  = 4 << 10 // an application may ask for less
 )
 
 // apply sets the options on a stack without endpoints.
@@ -55,13 +56,14 @@ func (o tcpOptions) apply(s *stack.Stack) error {
 	maxRetries := tcpip.TCPMaxRetriesOption(o.maxRetries)
 	recovery := o.recovery
 	send := tcpip.TCPSendBufferSizeRangeOption{
-		Min: bufferMin, Default: bufferDefault, Max: bufferMax,
+		Min: bufferMin, Default: bufferSize, Max: bufferSize,
 	}
 	receive := tcpip.TCPReceiveBufferSizeRangeOption{
-		Min: bufferMin, Default: bufferDefault, Max: bufferMax,
+		Min: bufferMin, Default: bufferSize, Max: bufferSize,
 	}
+	moderate := tcpip.TCPModerateReceiveBufferOption(false)
 	for _, option := range []tcpip.SettableTransportProtocolOption{
-		&sack, &maxRTO, &maxRetries, &recovery, &send, &receive,
+		&sack, &maxRTO, &maxRetries, &recovery, &send, &receive, &moderate,
 	} {
 		if err := s.SetTransportProtocolOption(tcp.ProtocolNumber, option); err != nil {
 			return stackError("set a TCP option", err)

@@ -200,6 +200,11 @@ func (p *Port) start(mac [6]byte) {
 // closed or the controller has failed; it returns why. The frame lies in uncached memory and is
 // valid during the call.
 func (p *Port) Receive(f func(frame []byte)) error {
+	return p.ReceiveBursts(f, func() {})
+}
+
+// ReceiveBursts is Receive, and calls idle when f was called and the ring is empty again.
+func (p *Port) ReceiveBursts(f func(frame []byte), idle func()) error {
 	var count [8]byte
 	for {
 		if _, err := p.interrupt.Read(count[:]); err != nil {
@@ -213,7 +218,9 @@ func (p *Port) Receive(f func(frame []byte)) error {
 		// handled, and was handled with them, would interrupt once more for nothing.
 		for more := true; more; {
 			p.write(regEIR, eventRXF)
-			more = p.drain(f)
+			if more = p.drain(f); more {
+				idle()
+			}
 		}
 	}
 }

@@ -72,6 +72,8 @@ type Port struct {
 
 	mu      sync.Mutex
 	receive func(frame []byte)
+	idle    func()
+	waiting bool // idle will be called at the end of this instant
 }
 
 // Send puts a frame on the wire; it is never refused.
@@ -83,8 +85,13 @@ func (p *Port) Send(parts [][]byte) bool {
 
 // Receive calls f with what the port hears until it is closed. What it heard before is lost.
 func (p *Port) Receive(f func(frame []byte)) error {
+	return p.ReceiveBursts(f, func() {})
+}
+
+// ReceiveBursts is Receive, and calls idle behind the frames that arrived at one instant.
+func (p *Port) ReceiveBursts(f func(frame []byte), idle func()) error {
 	p.mu.Lock()
-	p.receive = f
+	p.receive, p.idle = f, idle
 	p.mu.Unlock()
 	<-p.closed
 	p.mu.Lock()
@@ -98,9 +105,23 @@ func (p *Port) Close() { close(p.closed) }
 
 func (p *Port) hear(frame []byte) {
 	p.mu.Lock()
-	f := p.receive
+	f, first := p.receive, !p.waiting
+	p.waiting = f != nil
 	p.mu.Unlock()
-	if f != nil {
-		f(frame)
+	if f == nil {
+		return
 	}
+	f(frame)
+	if first {
+		p.wire.clock.AfterFunc(0, p.rest)
+	}
+}
+
+// rest runs behind every frame of the instant: their timers were armed before its own was.
+func (p *Port) rest() {
+	p.mu.Lock()
+	p.waiting = false
+	idle := p.idle
+	p.mu.Unlock()
+	idle()
 }
