@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"holdfast/mesh/evidence"
-	"holdfast/mesh/home"
 	"holdfast/mesh/id"
 	"holdfast/mesh/member"
 	"holdfast/mesh/refusal"
@@ -244,7 +243,7 @@ func (n *Node) admit(s *session) {
 	m := view.Member{ID: s.peer, Incarnation: v.Epoch + 1, Boot: s.boot}
 	copy(m.Key[:], s.key)
 	old, was := v.Find(s.peer)
-	waits := n.formerHolders(s.peer, v.With(m))
+	waits := n.formerHolders()
 	if was && !n.c.Detect && !n.authority.committed && !n.anyMoved() {
 		m.Incarnation = old.Incarnation
 		same := *v
@@ -261,36 +260,21 @@ func (n *Node) admit(s *session) {
 }
 
 // formerHolders are the boots whose write leases may still cover objects that the joiner is to get:
-// its own predecessor, every member that loses an object to it, and whoever those were waiting for
-// themselves (rule L16). The authority itself loses what it loses in this very step.
-func (n *Node) formerHolders(joiner id.Node, next []view.Member) []member.Wait {
+// its own predecessor, every other member, and whoever those wait for themselves (rule L16). That a
+// member loses something to the joiner is taken for granted: it may be the home of objects that only
+// it knows. The authority itself loses what it loses in this very step.
+func (n *Node) formerHolders() []member.Wait {
 	var waits []member.Wait
 	for i := range n.members.All() {
 		e := &n.members.All()[i]
-		if e.ID != joiner && !n.losesTo(e.ID, joiner, next) {
-			continue
-		}
 		if e.Waiting(n.now) {
-			waits = append(waits, e.Waits...)
+			waits = member.Merge(waits, e.Waits...)
 		}
 		if e.Acked {
-			w := member.Wait{Node: e.ID, Boot: e.Boot, Until: e.LastAck.Add(n.c.Timing.Fence())}
-			waits = append(waits, w)
+			waits = member.Merge(waits, e.Fenced(n.c.Timing))
 		}
 	}
 	return waits
-}
-
-// losesTo reports whether any known object moves from one node to another when next is installed.
-func (n *Node) losesTo(from, to id.Node, next []view.Member) bool {
-	v := view.View{Members: next}
-	ids := v.IDs()
-	for i := range n.objects.All() {
-		if o := &n.objects.All()[i]; o.Route == from && home.Of(o.ID, ids) == to {
-			return true
-		}
-	}
-	return false
 }
 
 // confirm sends the joiner the current view as the answer to its Join.

@@ -38,7 +38,11 @@ func (b boundary) test(t *testing.T) {
 // authorityWithMember is an authority whose member n1 was heard last, and acknowledged last, at
 // 100, on session 1.
 func authorityWithMember(t *testing.T) *solo {
-	s := newSolo(t, soloConfig(rootKey, rootBoot))
+	return authorityOf(t, soloConfig(rootKey, rootBoot))
+}
+
+func authorityOf(t *testing.T, c mesh.Config) *solo {
+	s := newSolo(t, c)
 	s.joins(1, n1Key, n1Boot)
 	s.now = 100
 	s.gets(1, 2, &wire.ViewAck{Epoch: 2, Digest: s.node.Digest()})
@@ -143,6 +147,28 @@ func TestANewBootGetsItsLeaseFromTheFenceOn(t *testing.T) {
 		s.asks(2, n1Key, n1Boot+1)
 		return s.count(wire.KindLeaseAck) > 0
 	}, from}.test(t)
+}
+
+// TestANewcomerGetsItsLeaseFromTheFenceOn: nobody but n1 knows what n1 is the home of, so that the
+// newcomer may have got something from it.
+func TestANewcomerGetsItsLeaseFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		c := soloConfig(rootKey, rootBoot)
+		c.LabObject = nil
+		s := authorityOf(t, c)
+		s.joins(2, n2Key, 1)
+		s.until(at)
+		s.asks(2, n2Key, 1)
+		return s.count(wire.KindLeaseAck) > 0
+	}, from}.test(t)
+}
+
+func TestANewcomerGetsItsLeaseOnceTheOthersHaveTheNewView(t *testing.T) {
+	s := authorityWithMember(t)
+	s.joins(2, n2Key, 1)
+	s.gets(1, 3, &wire.ViewAck{Epoch: 3, Digest: s.node.Digest()})
+	s.asks(2, n2Key, 1)
+	latest[*wire.LeaseAck](s)
 }
 
 func TestAnOldBootIsProbedForOneSecond(t *testing.T) {
@@ -373,3 +399,43 @@ func capabilityOf(s *solo, object string) []byte {
 }
 
 func (s *solo) self() id.Node { return id.NodeOf(public(s.config.Key)) }
+
+// movedToAMember is an authority that has moved lab-1 to n1, which has had its lease and the word of
+// the move at 100, and whose next boot has then joined.
+func movedToAMember(t *testing.T) *solo {
+	s := authorityWithMember(t)
+	s.step(mesh.LabStep{Ticket: 1, Number: 2})
+	m := latest[*wire.Move](s)
+	s.gets(1, 2, &wire.MoveAck{Object: m.Object, MoveEpoch: m.MoveEpoch})
+	s.asks(1, n1Key, n1Boot)
+	if latest[*wire.LeaseAck](s).Moved != m.MoveEpoch {
+		t.Fatal("the LeaseAck does not name the move")
+	}
+	s.step(mesh.LinkDown{Session: 1})
+	s.joins(2, n1Key, n1Boot+1)
+	s.clear()
+	return s
+}
+
+func TestAMovedObjectIsServedAgainFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		s := movedToAMember(t)
+		s.until(at)
+		s.gets(2, 3, request(n1ID, "lab-1", wire.Commit, 3, 1))
+		w := latest[*wire.RouteRep](s).Word
+		if w != refusal.OK && w != refusal.Draining {
+			t.Errorf("refused with %v", w)
+		}
+		return w == refusal.OK
+	}, from}.test(t)
+}
+
+func TestAMovedObjectIsMovedAgainFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		s := movedToAMember(t)
+		s.until(at)
+		s.gets(2, 3, &wire.Ping{})
+		s.step(mesh.LabStep{Ticket: 2, Number: 2})
+		return latest[*wire.Move](s).Object == id.ObjectOf("lab-1")
+	}, from}.test(t)
+}

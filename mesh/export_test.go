@@ -28,15 +28,22 @@ func (n *Node) Now() when.Instant { return n.now }
 // Joined reports whether the node counts itself as a member.
 func (n *Node) Joined() bool { return n.state == Joined }
 
-// Holds reports whether the node counts itself as the home of the i-th
-// object, and does not wait for a former holder of it.
-func (n *Node) Holds(i int) bool {
-	o := &n.objects.All()[i]
-	return o.Lease == route.Active && !n.awaits(o.ID)
+// Holds reports whether the node counts itself as the home of an object, whether it knows it yet or
+// not, and does not wait for a former holder of it.
+func (n *Node) Holds(o id.Object) bool {
+	if row := n.objects.Find(o); row != nil {
+		return row.Lease == route.Active && !n.awaits(o)
+	}
+	return n.c.Route && n.homeOf(o) == n.self
 }
 
-// Version is that of the node's record of the i-th object.
-func (n *Node) Version(i int) uint64 { return n.objects.All()[i].Record.Version }
+// Version is that of the node's record of an object, 0 for none.
+func (n *Node) Version(o id.Object) uint64 {
+	if row := n.objects.Find(o); row != nil {
+		return row.Record.Version
+	}
+	return 0
+}
 
 // Epoch is that of the current view, 0 before the first.
 func (n *Node) Epoch() id.Epoch { return n.view().Epoch }

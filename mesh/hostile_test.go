@@ -395,3 +395,47 @@ func TestTooManyStepsAreRefusedAndTheOthersEnd(t *testing.T) {
 		t.Errorf("%d of 40 steps are answered", len(s.answers))
 	}
 }
+
+func TestAClientsRequestIsRefusedBeforeItCouldBeAnIllFormedFrame(t *testing.T) {
+	fits := mesh.Request{Ticket: 1, Name: "lab-0", Op: wire.Commit, Class: wire.Lease,
+		Durability: wire.Local, IfVersion: wire.AnyVersion, Value: make([]byte, wire.ValueMax)}
+	for name, c := range map[string]struct {
+		change func(*mesh.Request)
+		want   refusal.Word
+	}{
+		"it fits": {func(*mesh.Request) {}, refusal.BadCapability},
+		"a value that is too long": {func(r *mesh.Request) { r.Value = append(r.Value, 0) },
+			refusal.TooLarge},
+		"no operation":  {func(r *mesh.Request) { r.Op = 0 }, refusal.Malformed},
+		"no class":      {func(r *mesh.Request) { r.Class = 0 }, refusal.Malformed},
+		"no durability": {func(r *mesh.Request) { r.Durability = 0 }, refusal.Malformed},
+		"a read with all of a commit's fields": {func(r *mesh.Request) { r.Op = wire.Stat },
+			refusal.BadCapability},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for object := range 2 { // homed here, and at the peer
+				s := authorityWithMember(t)
+				r := fits
+				r.Name = labNames[object]
+				c.change(&r)
+				s.step(r)
+				if s.count(wire.KindRouteReq) > 0 { // n1 would refuse it
+					rep := &wire.RouteRep{Request: latest[*wire.RouteReq](s).Request,
+						Word: refusal.BadCapability, Class: wire.Lease}
+					s.gets(1, 2, rep)
+				}
+				if len(s.answers) != 1 || s.answers[0].Reply.Word != c.want {
+					t.Errorf("%s: %+v, want %v", r.Name, s.answers, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestAClientOfANodeWithoutAViewIsToldSo(t *testing.T) {
+	s := newSolo(t, soloConfig(n1Key, n1Boot))
+	s.step(mesh.Request{Ticket: 1, Name: "lab-0", Op: wire.Stat, Class: wire.Lease})
+	if len(s.answers) != 1 || s.answers[0].Reply.Word != refusal.NoAuthority {
+		t.Errorf("%+v", s.answers)
+	}
+}

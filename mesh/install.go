@@ -6,7 +6,6 @@ import (
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
 	"holdfast/mesh/view"
-	"holdfast/mesh/wire"
 )
 
 // install makes a certificate the node's current view: members, homes, routes and leases follow in
@@ -14,6 +13,9 @@ import (
 // authority's own.
 func (n *Node) install(c view.Certificate) {
 	newer := c.View.Epoch > n.view().Epoch
+	if newer {
+		n.endMoves() // while the table still tells whose leases the old view's were
+	}
 	n.cert = c
 	n.state = Joined
 	n.member.lease.Zero()
@@ -25,8 +27,6 @@ func (n *Node) install(c view.Certificate) {
 	if !n.c.Route {
 		return
 	}
-	n.endMoves()
-	n.member.incoming = wire.Move{}
 	before := heldLeases(n.objects)
 	for _, f := range n.objects.Install(&c.View, n.self) {
 		n.counted.fences++

@@ -4,12 +4,25 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 
 	"holdfast/mesh"
 	"holdfast/mesh/id"
 	"holdfast/mesh/timing"
 	"holdfast/mesh/when"
 )
+
+// objectNames are the objects that walks know: the lab's, and some that exist once somebody commits
+// them.
+var objectNames = append(slices.Clone(labNames), "new-0", "new-1", "new-2", "new-3")
+
+var objects = func() []id.Object {
+	ids := make([]id.Object, len(objectNames))
+	for i, name := range objectNames {
+		ids[i] = id.ObjectOf(name)
+	}
+	return ids
+}()
 
 // judge watches a world and says what must never happen. It looks after every step, at the true
 // time of it: a node's right to commit begins with a step only and ends with time, so that whatever
@@ -54,7 +67,7 @@ func (j *judge) violation(format string, args ...any) {
 func (j *judge) stepped(m *machine, in mesh.Input) {
 	if in == nil {
 		j.epochs[m] = 0
-		j.versions[m] = make([]uint64, len(labNames))
+		j.versions[m] = make([]uint64, len(objects))
 		j.asked[m] = map[mesh.Ticket]when.Instant{}
 		delete(j.frames, m)
 	}
@@ -78,8 +91,8 @@ func (j *judge) stepped(m *machine, in mesh.Input) {
 // oneHome is the promise: no two nodes may commit the same object.
 func (j *judge) oneHome(m *machine) {
 	held := j.versions[m]
-	for i := range held {
-		if v := m.node.Version(i); v != held[i] {
+	for i, o := range objects {
+		if v := m.node.Version(o); v != held[i] {
 			if v > held[i] {
 				j.commits++
 				j.alone(m, i, "has committed")
@@ -90,17 +103,17 @@ func (j *judge) oneHome(m *machine) {
 	if !j.able(m) {
 		return
 	}
-	for i := range held {
-		if m.node.Holds(i) {
+	for i, o := range objects {
+		if m.node.Holds(o) {
 			j.alone(m, i, "may commit")
 		}
 	}
 }
 
-func (j *judge) alone(m *machine, object int, does string) {
+func (j *judge) alone(m *machine, i int, does string) {
 	for _, o := range j.w.nodes {
-		if o != m && o.running() && o.node.Holds(object) && j.able(o) {
-			j.violation("%s %s %s, and so may %s", m.name, does, labNames[object], o.name)
+		if o != m && o.running() && o.node.Holds(objects[i]) && j.able(o) {
+			j.violation("%s %s %s, and so may %s", m.name, does, objectNames[i], o.name)
 		}
 	}
 }

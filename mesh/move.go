@@ -49,7 +49,7 @@ type moved struct {
 // alive and connected.
 func (n *Node) moveStep(in LabStep) bool {
 	a := &n.authority
-	o, to := n.pick((*Node).heldHere), n.reachableMember()
+	o, to := n.pick((*Node).servedHere), n.reachableMember()
 	if !n.c.Route || !n.mutable() || a.move.under() || n.staged.ticket != 0 || o == nil ||
 		to == nil {
 		return false
@@ -159,6 +159,7 @@ func (n *Node) endMoves() {
 	a := &n.authority
 	n.answerMove(Unfinished)
 	a.move = move{}
+	n.member.incoming = wire.Move{}
 	a.moved = slices.DeleteFunc(a.moved, func(m moved) bool { return n.now >= m.wait.Until })
 	for i := range n.objects.All() {
 		o := &n.objects.All()[i]
@@ -166,11 +167,13 @@ func (n *Node) endMoves() {
 			continue
 		}
 		if e := n.members.Find(o.Route); e != nil && e.Acked {
-			a.moved = append(a.moved, moved{o.ID, member.Wait{Node: e.ID, Boot: e.Boot,
-				Until: e.LastAck.Add(n.c.Timing.Fence())}})
+			a.moved = append(a.moved, moved{o.ID, e.Fenced(n.c.Timing)})
 		}
 	}
 }
+
+// servedHere picks an object that nobody else may still hold: only such a one can be given away.
+func (n *Node) servedHere(o *route.Object) bool { return n.heldHere(o) && !n.awaits(o.ID) }
 
 // awaits reports whether another boot may still hold a lease of an object that is homed here again.
 func (n *Node) awaits(o id.Object) bool {

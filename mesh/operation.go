@@ -75,11 +75,23 @@ func (n *Node) clientRequest(in Request) {
 	if q.FirstEpoch == 0 {
 		q.FirstEpoch = max(1, n.view().Epoch)
 	}
-	if !n.start(op{ticket: in.Ticket, name: in.Name, q: q}) {
-		n.counted.refused++
-		n.out.add(Answer{Ticket: in.Ticket, Status: Done, Reply: wire.RouteRep{
-			Request: q.Request, Word: refusal.Full, Class: q.Class}})
+	if q.Op == wire.Stat {
+		q.Durability, q.IfVersion, q.Value = wire.None, wire.AnyVersion, nil
 	}
+	var w refusal.Word
+	switch {
+	case len(q.Value) > wire.ValueMax:
+		w = refusal.TooLarge
+	case !wire.Valid(&q):
+		w = refusal.Malformed // else a client could make this node send what nobody may
+	case n.start(op{ticket: in.Ticket, name: in.Name, q: q}):
+		return
+	default:
+		w = refusal.Full
+	}
+	n.counted.refused++
+	n.out.add(Answer{Ticket: in.Ticket, Status: Done,
+		Reply: wire.RouteRep{Request: q.Request, Word: w}})
 }
 
 // locate returns where requests for an object are sent: along the cached route or, for an object
@@ -121,7 +133,7 @@ func (n *Node) request() wire.Request {
 // target: the routes are rebuilt from the view that leaves it out.
 func (n *Node) try(p *op) {
 	p.attempts++
-	if p.target == n.self {
+	if p.target == n.self && n.view().Epoch != 0 {
 		n.serve(from{op: p.serial, node: n.self}, n.view().Epoch, &p.q)
 		return
 	}

@@ -43,8 +43,9 @@ func newWalk(t testing.TB, seed uint64, log bool) *walk {
 	if k.one(4) {
 		k.twin = k.w.twin(k.w.nodes[1])
 	}
-	detect := !k.one(5)
+	detect, lab := !k.one(5), labNames[:k.r.IntN(len(labNames)+1)]
 	for _, m := range k.w.nodes {
+		m.config.LabObject = lab
 		m.config.Detect = detect
 		m.fast = int64(k.r.IntN(20_001)) - 10_000 // rho: 1 % at most
 	}
@@ -218,7 +219,7 @@ func (k *walk) commit() {
 	epoch := max(1, from.node.Epoch())
 	k.seq++
 	q := &wire.RouteReq{Request: wire.Request{Client: id.Client(from.id()), Boot: 1, Seq: k.seq},
-		FirstEpoch: epoch, Object: id.ObjectOf(labNames[k.r.IntN(len(labNames))]), Op: wire.Commit,
+		FirstEpoch: epoch, Object: objects[k.r.IntN(len(objects))], Op: wire.Commit,
 		Class: wire.Lease, Durability: wire.Local, IfVersion: wire.AnyVersion, Value: []byte{1}}
 	copy(q.Capability[:], k.w.mint(from, q.Object, epoch))
 	k.w.post(e, packet{data: wire.Append(nil, epoch, q)[wire.PrefixSize:]})

@@ -136,6 +136,24 @@ func (e *Entry) Waiting(now when.Instant) bool {
 	return len(e.Waits) > 0
 }
 
+// Fenced is the wait for e itself, which has been acknowledged.
+func (e *Entry) Fenced(t timing.Timing) Wait {
+	return Wait{Node: e.ID, Boot: e.Boot, Until: e.LastAck.Add(t.Fence())}
+}
+
+// Merge adds waits to others: each boot is waited for once, as long as the longest of its waits.
+func Merge(to []Wait, ws ...Wait) []Wait {
+	for _, w := range ws {
+		i := slices.IndexFunc(to, func(o Wait) bool { return o.Node == w.Node && o.Boot == w.Boot })
+		if i < 0 {
+			to = append(to, w)
+			continue
+		}
+		to[i].Until = max(to[i].Until, w.Until)
+	}
+	return to
+}
+
 // Released ends the waits for that boot of n: it has acknowledged the view that took its objects.
 func (t *Table) Released(n id.Node, b id.Boot) {
 	for i := range t.entries {

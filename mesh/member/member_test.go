@@ -3,6 +3,7 @@ package member_test
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -168,6 +169,27 @@ func TestAWaitEndsWithItsTimeOrItsAcknowledgement(t *testing.T) {
 	tab.Released(b, 2)
 	if a.Waiting(0) {
 		t.Error("everybody has acknowledged")
+	}
+}
+
+func TestEachBootIsWaitedForOnceAndLongEnough(t *testing.T) {
+	a, b := memberOf("a", 1).ID, memberOf("b", 1).ID
+	old := []member.Wait{{Node: a, Boot: 1, Until: 500}}
+	got := member.Merge(slices.Clone(old), member.Wait{Node: a, Boot: 1, Until: 400},
+		member.Wait{Node: a, Boot: 2, Until: 300}, member.Wait{Node: b, Boot: 1, Until: 200},
+		member.Wait{Node: a, Boot: 2, Until: 600})
+	want := []member.Wait{{Node: a, Boot: 1, Until: 500}, {Node: a, Boot: 2, Until: 600},
+		{Node: b, Boot: 1, Until: 200}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestAnAcknowledgedMemberIsFencedFromItsLastAck(t *testing.T) {
+	e := member.Entry{Member: memberOf("a", 3), Acked: true, LastAck: 1000}
+	want := member.Wait{Node: e.ID, Boot: 3, Until: 1000 + timing.FenceMS}
+	if got := e.Fenced(timing.Default); got != want {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -57,6 +57,13 @@ func Append(dst []byte, epoch id.Epoch, m Message) []byte {
 	return out
 }
 
+// Valid reports whether m keeps the rules of its kind, so that Append encodes it.
+func Valid(m Message) bool {
+	c := codec{out: cryptobyte.NewBuilder(nil)}
+	m.fields(&c)
+	return !c.bad
+}
+
 // Parse decodes a frame without its length prefix. The message shares no memory with frame. Parse
 // is exact: what it accepts, Append encodes to the same bytes.
 func Parse(frame []byte) (id.Epoch, Message, error) {

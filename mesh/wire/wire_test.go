@@ -241,3 +241,24 @@ func FuzzParseIsExact(f *testing.F) {
 		}
 	})
 }
+
+func TestValidSaysWhetherAppendWouldEncode(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &RouteReq{
+			Request: Request{Seq: rapid.Uint64Range(0, 1).Draw(t, "seq")}, FirstEpoch: 1,
+			Op:         Op(rapid.IntRange(0, 3).Draw(t, "op")),
+			Class:      Class(rapid.IntRange(0, 4).Draw(t, "class")),
+			Durability: Durability(rapid.IntRange(0, 3).Draw(t, "durability")),
+			IfVersion:  rapid.SampledFrom([]uint64{0, AnyVersion}).Draw(t, "version"),
+			Value:      make([]byte, rapid.SampledFrom([]int{0, 1, ValueMax, ValueMax + 1}).Draw(t, "value")),
+		}
+		encodes := func() (ok bool) {
+			defer func() { ok = recover() == nil }()
+			Append(nil, 1, m)
+			return true
+		}()
+		if Valid(m) != encodes {
+			t.Fatalf("valid %v, encodes %v: %+v", Valid(m), encodes, m)
+		}
+	})
+}
