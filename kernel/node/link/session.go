@@ -2,7 +2,6 @@ package link
 
 import (
 	"crypto/ed25519"
-	"crypto/tls"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -18,8 +17,8 @@ type session struct {
 	peer id.Node
 	key  ed25519.PublicKey
 	slot int
-	raw  net.Conn  // deadlines are set here
-	conn *tls.Conn // over raw
+	raw  net.Conn // deadlines are set here
+	conn net.Conn // TLS over raw
 
 	control, bulk chan []byte
 	flush         atomic.Bool   // send what is queued before the connection is closed
@@ -30,7 +29,7 @@ type session struct {
 	barrier barrier
 }
 
-func newSession(n Session, raw net.Conn, conn *tls.Conn) *session {
+func newSession(n Session, raw, conn net.Conn) *session {
 	return &session{
 		id: n, raw: raw, conn: conn,
 		control: make(chan []byte, controlQueue),
