@@ -53,8 +53,8 @@ func split(data []byte) (frames [][]byte, why Reason) {
 	return frames, EOF
 }
 
-// FuzzReader takes any stream in any pieces: the frames are those that the lengths say, and the reader
-// neither panics nor waits for a frame that cannot come.
+// FuzzReader takes any stream in any pieces: the frames are those that the lengths say, and the
+// reader neither panics nor waits for a frame that cannot come.
 func FuzzReader(f *testing.F) {
 	biggest := append(binary.BigEndian.AppendUint16(nil, wire.FrameMax-wire.PrefixSize),
 		make([]byte, wire.FrameMax-wire.PrefixSize)...)

@@ -1,0 +1,29 @@
+package node
+
+import (
+	"testing"
+
+	"holdfast/kernel/node/link"
+	"holdfast/mesh"
+)
+
+func TestEveryReasonOfALinkHasItsRow(t *testing.T) {
+	w := newLoopWorld()
+	w.core.effect = func(mesh.Input) []mesh.Effect { return nil }
+	for _, why := range []link.Reason{
+		link.EOF, link.Reset, link.Deadline, link.Malformed, link.Replaced, link.Backstop,
+		link.Local, link.Full,
+	} {
+		linkEvent{link.Down{Session: 1, Peer: member.id, Reason: why}}.handle(w.loop)
+	}
+	for _, why := range []link.Reason{
+		link.WrongKey, link.NotAllowed, link.NoCertificate, link.Timeout, link.Full, link.TLS,
+		link.Unreachable,
+	} {
+		linkEvent{link.Refused{Remote: rootIP + ":7070", Reason: why}}.handle(w.loop)
+	}
+	rows := parse(t, w.log.console.(*console).lines()) // fails on a row that is not in the grammar
+	if len(rows) != 8+6 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
