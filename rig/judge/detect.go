@@ -152,7 +152,11 @@ func (q *inquiry) removed(epoch id.Epoch, authority, victim string) {
 	if !ok {
 		return
 	}
-	if all := q.run.rows(authority, "mesh-fail", "removed"); len(all) != 1 {
+	all := q.run.rows(authority, "mesh-fail", "removed")
+	for _, row := range all {
+		q.cite(row.N)
+	}
+	if len(all) != 1 {
 		q.violated("%s printed %d removals", authority, len(all))
 	}
 	root := q.run.ID(authority).String()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 )
@@ -127,6 +128,14 @@ func TestAConclusionNeedsEvidenceAndViolationsWin(t *testing.T) {
 		if got := (Check{ask: c.ask}).Ask(runOf(t)); got.Status != c.want {
 			t.Errorf("%s is %v, want %v", c.name, got.Status, c.want)
 		}
+	}
+}
+
+func TestAFieldThatIsNotThereIsWrong(t *testing.T) {
+	q := &inquiry{run: runOf(t)}
+	q.want("the row", evidence.New("mesh-fail", "disabled").Str("reason", "config"), "epoch=2")
+	if r := q.result(Check{}); r.Status != Violated || r.Detail != "the row has no epoch" {
+		t.Errorf("%v: %s", r.Status, r.Detail)
 	}
 }
 

@@ -59,7 +59,7 @@ func dropRow(node, request, with, text string) func([]journal.Record) []journal.
 }
 
 // field matches a field of a line.
-func field(key string) *regexp.Regexp { return regexp.MustCompile(`( |^)` + key + `=[^ \n]+`) }
+func field(key string) *regexp.Regexp { return regexp.MustCompile(`( |^)` + key + `=([^ \n]+)`) }
 
 // change gives a field of a line another value. It panics when nothing changes.
 func change(line, key, value string) string {
@@ -151,6 +151,31 @@ func again(node, text string) func([]journal.Record) []journal.Record {
 	return func(records []journal.Record) []journal.Record {
 		return after(node, text, line(records[pick(records, node, text, 1)].Line))(records)
 	}
+}
+
+// remove leaves out the nth record of a node that contains a text.
+func remove(node, text string, nth int) func([]journal.Record) []journal.Record {
+	return func(records []journal.Record) []journal.Record {
+		i := pick(records, node, text, nth)
+		return renumber(slices.Delete(records, i, i+1))
+	}
+}
+
+// answerBody changes the first answer to a request as a whole.
+func answerBody(
+	node, request string, do func(*journal.HTTP),
+) func([]journal.Record) []journal.Record {
+	return func(records []journal.Record) []journal.Record {
+		do(records[pick(records, node, request, 1)].HTTP)
+		return records
+	}
+}
+
+// unkilled leaves out that the rig killed the member.
+func unkilled(records []journal.Record) []journal.Record {
+	return renumber(slices.DeleteFunc(records, func(r journal.Record) bool {
+		return r.Action != nil && r.Action.Name == journal.ActionKill
+	}))
 }
 
 func renumber(records []journal.Record) []journal.Record {

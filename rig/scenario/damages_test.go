@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/mesh/id"
@@ -40,14 +41,12 @@ func noPeerDamages() []damage {
 			"first-epoch-kept", judge.Violated, judge.CodeViolated},
 		{"a root that calls itself a member", answer(root, "GET /mesh", "role=", "role", "member"),
 			"first-epoch-kept", judge.Violated, judge.CodeViolated},
-		{"a run that was too short", func(rs []journal.Record) []journal.Record {
-			kept := pick(rs, root, "GET /mesh", 1)
-			n := 0
-			return renumber(slices.DeleteFunc(rs, func(r journal.Record) bool {
-				n++
-				return n-1 > kept && is(r, root, "GET /mesh")
-			}))
-		}, "first-epoch-kept", judge.Inconclusive, judge.CodeInconclusive},
+		{"a run as long as the failure window", uptimeAtMost(12_000), "first-epoch-kept",
+			judge.Inconclusive, judge.CodeInconclusive},
+		{"an answer without the node", dropRow(root, "GET /mesh", "role=", "role="),
+			"first-epoch-kept", judge.Violated, judge.CodeViolated},
+		{"an object that is missing", lastAnswer(root, "GET /mesh/homes", "name=lab-0", "object",
+			id.ObjectOf("another").String()), "serves-alone", judge.Violated, judge.CodeViolated},
 		{"a confirmation", after(root, "mesh-node: start", line("mesh-join: confirmed node="+n1+
 			" epoch=2 members=2 digest="+digest(2)+" snapshot="+n0+" incarnation=2 at=300")),
 			"nobody-confirmed", judge.Violated, judge.CodeViolated},
@@ -64,6 +63,22 @@ func noPeerDamages() []damage {
 		{"a run that did not end", until(root, "GET /mesh/route",
 			journal.End{Outcome: journal.Deadline}), "serves-alone",
 			judge.Inconclusive, judge.CodeInconclusive},
+	}
+}
+
+// uptimeAtMost lets no answer show more of the root's time than so many milliseconds.
+func uptimeAtMost(most int) func([]journal.Record) []journal.Record {
+	return func(records []journal.Record) []journal.Record {
+		for _, r := range records {
+			if r.HTTP == nil || r.HTTP.Status == 0 || !is(r, root, "GET /mesh") {
+				continue
+			}
+			shown, _ := strconv.Atoi(field("now_ms").FindStringSubmatch(r.HTTP.Body)[2])
+			if shown > most {
+				r.HTTP.Body = change(r.HTTP.Body, "now_ms", strconv.Itoa(most))
+			}
+		}
+		return records
 	}
 }
 
@@ -118,6 +133,7 @@ func healthDamages() []damage {
 		{"trouble with the rig", after(root, suspect,
 			journal.Record{Kind: journal.KindTrouble, Trouble: "3 frames are missing"}),
 			"rig-well", inconclusive, open},
+		{"no readings of a clock", drop(root, "GET /mesh"), "clocks-even", inconclusive, open},
 		{"a clock that stood still", shift(root, failed, 2000), "clocks-even", inconclusive, open},
 		{"two digests of an epoch", set(member, "mesh-view: installed", "digest", digest(9)),
 			"one-view-an-epoch", violated, wrong},
@@ -142,6 +158,14 @@ func joinDamages() []damage {
 			line("mesh-join: refused node="+n1+" reason=duplicate at=800")), "join", violated, wrong},
 		{"a member that lists one member",
 			dropRow(member, "GET /mesh", "mutable=1", "member id="+n0), "join", violated, wrong},
+		{"an answer without the node", dropRow(member, "GET /mesh", "mutable=1", "role="),
+			"join", violated, wrong},
+		{"an answer with garbage", answerBody(member, "GET /mesh/homes", func(h *journal.HTTP) {
+			h.Body += "and so on\n"
+		}), "homes-by-score", violated, wrong},
+		{"an answer that broke off", answerBody(member, "GET /mesh/homes", func(h *journal.HTTP) {
+			h.Error = "unexpected EOF"
+		}), "homes-by-score", inconclusive, open},
 		{"a member that lists the root as suspect", answer(member, "GET /mesh", "member id="+n0,
 			"state", "suspect"), "join", violated, wrong},
 		{"a home against the scores", answer(member, "GET /mesh/homes", homed(member), "home", n0),
@@ -157,6 +181,12 @@ func joinDamages() []damage {
 			h.Status, h.Body = 409, "wrong order\n"
 			return rs
 		}, "step-5", violated, wrong},
+		{"an answer that is no result", answerBody(root, "POST /mesh/step/5", func(h *journal.HTTP) {
+			h.Body = "mesh-fail: disabled reason=config at=1\n"
+		}), "step-5", violated, wrong},
+		{"two results in one answer", answerBody(root, "POST /mesh/step/5", func(h *journal.HTTP) {
+			h.Body += h.Body
+		}), "step-5", violated, wrong},
 		{"a refused commit", result(root, 5, "status", "not-current"), "step-5", violated, wrong},
 		{"a rejoin with another digest", setNth(root, confirmed, 2, "digest", digest(9)),
 			"rejoin", violated, wrong},
@@ -166,6 +196,7 @@ func joinDamages() []damage {
 			rs[pick(rs, member, start, 2)].Line = rs[pick(rs, member, start, 1)].Line
 			return rs
 		}, "new-boot", violated, wrong},
+		{"a return without a word", remove(member, start, 2), "new-boot", inconclusive, open},
 		{"a return as another node", setNth(member, start, 2, "node", n0), "new-boot", violated, wrong},
 	}
 }
@@ -187,6 +218,7 @@ func detectDamages() []damage {
 			"failed-own-clock", violated, wrong},
 		{"another node's suspicion", set(root, suspect, "node", idOf(root)),
 			"suspect-own-clock", violated, wrong},
+		{"a kill that nobody did", unkilled, "suspect-own-clock", inconclusive, open},
 		{"a second suspicion", again(root, suspect), "suspect-own-clock", violated, wrong},
 		{"a frame that passed later than the root says", moveFrame(200),
 			"failed-rig-clock", violated, wrong},
@@ -220,7 +252,22 @@ func fenceDamages() []damage {
 		{"a removal by the member", after(member, confirmed, line("mesh-fail: removed node="+n0+
 			" epoch=3 members=1 digest="+digest(3)+" snapshot="+n1+" at=900")),
 			"removed", violated, wrong},
+		{"a failure that the member sees", after(member, confirmed,
+			line("mesh-fail: failed node="+n0+" epoch=2 silent_ms=12000 at=900")),
+			"removed", violated, wrong},
 		{"two removals", again(root, removed), "removed", violated, wrong},
+		{"a removal at a later epoch, too", func(rs []journal.Record) []journal.Record {
+			text := rs[pick(rs, root, removed, 1)].Line
+			return after(root, removed, line(change(text, "epoch", "5")))(rs)
+		}, "removed", violated, wrong},
+		{"a removal without a suspicion", drop(root, suspect), "removed", inconclusive, wrong},
+		{"a suspicion after the failure", set(root, suspect, "at", "999999"), "removed", violated, wrong},
+		{"a root with another digest after the removal",
+			answer(root, "GET /mesh", "epoch=3", "digest", digest(9)), "removed", violated, wrong},
+		{"a root that may not commit after the removal",
+			answer(root, "GET /mesh", "epoch=3", "mutable", "0"), "removed", violated, wrong},
+		{"a root that tells nothing after the removal",
+			dropRow(root, "GET /mesh", "epoch=3", "role="), "removed", violated, wrong},
 		{"a removal that leaves two members", set(root, removed, "members", "2"),
 			"removed", violated, wrong},
 		{"a home row of the old epoch", answer(root, "GET /mesh/homes", atRemoval, "home_epoch", "2"),
@@ -229,10 +276,8 @@ func fenceDamages() []damage {
 			"homes-recomputed", violated, wrong},
 		{"a home row of the dead member", answer(root, "GET /mesh/homes", atRemoval, "home", n1),
 			"homes-recomputed", violated, wrong},
-		{"a fence that is missing", func(rs []journal.Record) []journal.Record {
-			i := pick(rs, root, fence, 1)
-			return renumber(slices.Delete(rs, i, i+1))
-		}, "fences", violated, wrong},
+		{"a fence that is missing", remove(root, fence, 1), "fences", violated, wrong},
+		{"fences without a kill", unkilled, "fences", inconclusive, open},
 		{"no fence at all", drop(root, fence), "fences", violated, wrong},
 		{"a repeated fence", again(root, fence), "fences", violated, wrong},
 		{"a fence of an object that was at the root", func(rs []journal.Record) []journal.Record {
@@ -271,6 +316,8 @@ func stepDamages() []damage {
 			"step-6", violated, wrong},
 		{"a step 6 of an object without a fence", result(root, 6, "object", homed(root)),
 			"step-6", violated, wrong},
+		{"a step 6 of an object whose fence is missing", remove(root, fence, 1),
+			"step-6", violated, wrong},
 		{"an old frame that is served", result(root, 7, "status", "ok"), "step-7", violated, wrong},
 		{"an old frame refused as a replay", result(root, 7, "status", "replay"),
 			"step-7", violated, wrong},
@@ -279,10 +326,14 @@ func stepDamages() []damage {
 			"step-7", violated, wrong},
 		{"a commit by an old frame", behind("POST /mesh/step/7",
 			answer(root, "GET /mesh/route", counters, "commits", "77")), "step-7", violated, wrong},
+		{"an answer without counters", behind("POST /mesh/step/7",
+			dropRow(root, "GET /mesh/route", "", counters)), "step-7", violated, wrong},
 		{"no counters", drop(root, "GET /mesh/route"), "step-7", inconclusive, open},
 		{"a commit at the old epoch", result(root, 8, "epoch", "2"), "step-8", violated, wrong},
-		{"a commit to another object", result(root, 8, "object", homed(root)),
+		{"a commit to an object of the root", result(root, 8, "object", homed(root)),
 			"step-8", violated, wrong},
+		{"a commit to another object than was read",
+			result(root, 8, "object", homedNth(member, 2)), "step-8", violated, wrong},
 		{"a commit at the root that belongs to the member", result(root, 10, "home", idOf(root)),
 			"step-10", violated, wrong},
 	}

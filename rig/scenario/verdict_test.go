@@ -2,15 +2,23 @@ package scenario
 
 import (
 	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/provision"
 )
+
+var update = flag.Bool("update", false, "rewrite the verdicts in testdata; review the difference")
 
 // seed is that of the stored runs.
 const seed = 42
@@ -48,13 +56,19 @@ func idOf(node string) string {
 }
 
 // homed is the lowest-numbered lab object that a node homes, as text.
-func homed(node string) string {
+func homed(node string) string { return homedNth(node, 1) }
+
+// homedNth is the nth one, from 1.
+func homedNth(node string, nth int) string {
 	for _, o := range provision.LabObjects() {
-		if cast.HomeOf(o.ID).String() == idOf(node) {
+		if cast.HomeOf(o.ID).String() != idOf(node) {
+			continue
+		}
+		if nth--; nth == 0 {
 			return o.ID.String()
 		}
 	}
-	panic("no object of " + node)
+	panic("not so many objects of " + node)
 }
 
 // digest is one that no view of a stored run has.
@@ -85,7 +99,29 @@ func TestAGoodRunOfEveryFaultHolds(t *testing.T) {
 			if v.Code != judge.CodeHeld {
 				t.Errorf("exit %d, want %d", v.Code, judge.CodeHeld)
 			}
+			golden(t, "testdata/"+f.Name+".verdict", v)
 		})
+	}
+}
+
+// golden compares what every check found, and the records that it cites, with what is stored.
+func golden(t *testing.T, path string, v judge.Verdict) {
+	t.Helper()
+	var got strings.Builder
+	for _, r := range v.Results {
+		fmt.Fprintf(&got, "%s %s: %s %v\n", r.Status, r.Name, r.Detail, r.Evidence)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 
@@ -116,14 +152,45 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
+// changes returns the numbers of the records that are not in the original, whatever their number
+// there.
+func changes(t *testing.T, original, damaged []journal.Record) []int {
+	text := func(r journal.Record) string {
+		r.N = 0
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	known := make(map[string]bool)
+	for _, r := range original {
+		known[text(r)] = true
+	}
+	var numbers []int
+	for _, r := range damaged {
+		if !known[text(r)] {
+			numbers = append(numbers, r.N)
+		}
+	}
+	return numbers
+}
+
 func (d damage) notice(t *testing.T, fault string) {
-	v := verdictOn(t, fault, d.do(good(t, fault)))
+	damaged := d.do(good(t, fault))
+	v := verdictOn(t, fault, damaged)
 	i := slices.IndexFunc(v.Results, func(r judge.Result) bool { return r.Name == d.check })
 	if i < 0 {
 		t.Fatalf("%s has no check %s", fault, d.check)
 	}
-	if r := v.Results[i]; r.Status != d.status {
+	r := v.Results[i]
+	if r.Status != d.status {
 		t.Errorf("%s is %v, want %v: %s", r.Name, r.Status, d.status, r.Detail)
+	}
+	changed := changes(t, good(t, fault), damaged)
+	cited := slices.ContainsFunc(r.Evidence, func(n int) bool { return slices.Contains(changed, n) })
+	if r.Status == judge.Violated && len(changed) > 0 && !cited {
+		t.Errorf("records %v were damaged, %s cites %v", changed, r.Name, r.Evidence)
 	}
 	if v.Code != d.code {
 		t.Errorf("exit %d, want %d", v.Code, d.code)
