@@ -119,8 +119,9 @@ func TestTheLoaderCanSayLessMemory(t *testing.T) {
 
 // Whatever the loader leaves on the page, the program starts, and no line is lost or made up.
 func FuzzBootPage(f *testing.F) {
-	for _, seed := range []string{"", "-a\nB=c\n", "ram=64", "ram=", "\n", "-", strings.Repeat("-\n", 1024),
-		strings.Repeat("x", board.BootSize), "ram=" + strings.Repeat("9", 2044)} {
+	for _, seed := range []string{"", "-a\nB=c\n", "ram=64", "ram=", "\n", "-",
+		strings.Repeat("-\n", 1024), strings.Repeat("x", board.BootSize),
+		"ram=" + strings.Repeat("9", 2044)} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, page []byte) {

@@ -128,7 +128,8 @@ func TestTheRuntimeFindsAllItNeedsOnTheBareMachine(t *testing.T) {
 		}
 	}
 	console := strings.Join(lines, "\n")
-	if exit.Shutdown != poweredOff || !regexp.MustCompile(`selftest: \d+ ok, 0 failed$`).MatchString(console) {
+	passed := regexp.MustCompile(`selftest: \d+ ok, 0 failed$`).MatchString(console)
+	if exit.Shutdown != poweredOff || !passed {
 		t.Fatalf("%v; console:\n%s", exit, console)
 	}
 	for _, call := range []string{"123", "305419896"} {
@@ -175,7 +176,8 @@ func TestItRunsInWhateverMemoryThereIs(t *testing.T) {
 				return
 			}
 			lines, shutdown := run(t, m)
-			if want := "hello [-argument] in " + tt.want + " MiB"; shutdown != poweredOff || lines[0] != want {
+			want := "hello [-argument] in " + tt.want + " MiB"
+			if shutdown != poweredOff || lines[0] != want {
 				t.Errorf("%s; want %q; console:\n%s", shutdown, want, strings.Join(lines, "\n"))
 			}
 		})
@@ -214,12 +216,14 @@ func TestEveryEndButSuccessIsOnePanicLineAndAReset(t *testing.T) {
 		{"printed before", "panic: kernel: the program ended with exit status 4", ""},
 		{"unfinished", "panic: kernel: the program ended with exit status 5", ""},
 		{"killed", "panic: kernel: the program was killed by signal 9", ""},
-		{"unhandled fault", "panic: kernel: a fault that the program can not handle, signal 11", "code addresses"},
+		{"unhandled fault", "panic: kernel: a fault that the program can not handle, signal 11",
+			"code addresses"},
 		{"kernel data", "panic: kernel: data abort at 60000000, status 00000805, pc 8", "code addresses"},
 		{"kernel fetch", "panic: kernel: instruction abort at 60000000, pc 60000000", "code addresses"},
 		{"kernel undefined", "panic: kernel: undefined instruction, pc 8", "code addresses"},
 		{"kernel call", "panic: kernel: a system call by the kernel itself, pc 8", "code addresses"},
-		{"kernel stack", "panic: kernel: data abort at 8000fffc, status 00000807, pc 8", "code addresses"},
+		{"kernel stack", "panic: kernel: data abort at 8000fffc, status 00000807, pc 8",
+			"code addresses"},
 		{"kernel state", "panic: kernel: data abort at ", "code addresses"},
 	} {
 		t.Run(tt.mode, func(t *testing.T) {
@@ -265,7 +269,8 @@ func TestBootIsShort(t *testing.T) {
 	m := machine(t, "hello")
 	m.ICount = "shift=0"
 	lines, _ := run(t, m)
-	figures := regexp.MustCompile(`^instructions: kernel (\d+), main (\d+)$`).FindStringSubmatch(lines[1])
+	figures := regexp.MustCompile(`^instructions: kernel (\d+), main (\d+)$`).
+		FindStringSubmatch(lines[1])
 	if figures == nil {
 		t.Fatalf("no figures; console:\n%s", strings.Join(lines, "\n"))
 	}

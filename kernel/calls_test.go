@@ -158,27 +158,30 @@ func (p *program) examineFunction(f *function) (calls, problems []string) {
 	literals := map[uint32]bool{}
 	for i, w := range f.words {
 		pc := f.start + uint32(i)*4
+		problem := func(what string) {
+			problems = append(problems, fmt.Sprintf("%s+%#x %s: %08x", f.name, i*4, what, w))
+		}
 		switch {
 		case literals[pc]:
 		case isLiteralLoad(w):
 			literals[literal(w, pc)] = true
 		case isFloat(w) && !mayFloat[f.name]:
-			problems = append(problems, fmt.Sprintf("%s+%#x uses the floating-point unit: %08x", f.name, i*4, w))
+			problem("uses the floating-point unit")
 		case isBranch(w):
 			target := p.at(branchTarget(w, pc))
 			switch {
 			case target == nil:
-				problems = append(problems, fmt.Sprintf("%s+%#x goes nowhere: %08x", f.name, i*4, w))
+				problem("goes nowhere")
 			case target.start == f.start || mayCall[target.name]:
 			case !slices.ContainsFunc(inKernelMode, func(prefix string) bool {
 				return strings.HasPrefix(target.name, prefix)
 			}):
-				problems = append(problems, fmt.Sprintf("%s+%#x calls %s", f.name, i*4, target.name))
+				problem("calls " + target.name)
 			default:
 				calls = append(calls, target.name)
 			}
 		case isIndirect(w) && !mayJump[f.name]:
-			problems = append(problems, fmt.Sprintf("%s+%#x goes where a register says: %08x", f.name, i*4, w))
+			problem("goes where a register says")
 		}
 	}
 	return calls, problems
@@ -251,15 +254,16 @@ func TestTheCallCheckerFindsEachKindOfViolation(t *testing.T) {
 		words []uint32
 		want  string
 	}{
-		"nothing":                  {[]uint32{0xe12fff1e}, ""},
-		"allowed call":             {[]uint32{call(start, start+0x200), 0xe12fff1e}, ""},
-		"allocation":               {[]uint32{call(start, start+0x100)}, "calls runtime.newobject"},
-		"tail jump":                {[]uint32{call(start, start+0x100) &^ (1 << 24)}, "calls runtime.newobject"},
+		"nothing":      {[]uint32{0xe12fff1e}, ""},
+		"allowed call": {[]uint32{call(start, start+0x200), 0xe12fff1e}, ""},
+		"allocation":   {[]uint32{call(start, start+0x100)}, "calls runtime.newobject"},
+		"tail jump": {
+			[]uint32{call(start, start+0x100) &^ (1 << 24)}, "calls runtime.newobject"},
 		"call that is a literal":   {[]uint32{0xe59f0000, 0xe12fff1e, call(start+8, start+0x100)}, ""},
 		"call outside of the code": {[]uint32{call(start, start+0x300)}, "goes nowhere"},
 		"call of a closure":        {[]uint32{0xe12fff37}, "where a register says"}, // blx r7
 		"jump to a register":       {[]uint32{0xe1a0f003}, "where a register says"}, // mov pc, r3
-		"jump table":               {[]uint32{0xe79ff100}, "where a register says"}, // ldr pc, [pc, r0, lsl #2]
+		"jump table":               {[]uint32{0xe79ff100}, "where a register says"}, // ldr pc, [..]
 		"return by mov":            {[]uint32{0xe1a0f00e}, ""},                      // mov pc, lr
 		"return by pop":            {[]uint32{0xe49df028}, ""},                      // ldr pc, [sp], #40
 		"compare is no jump":       {[]uint32{0xe35f0000}, ""},                      // cmp pc, #0

@@ -48,8 +48,7 @@ func TestTicksBecomeNanosecondsAtEveryFrequency(t *testing.T) {
 
 func TestADeadlineIsNeverEarlyAndHardlyLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		newBench := func() { host.memory = make([]byte, 1<<20) }
-		newBench()
+		host.memory = make([]byte, 1<<20)
 		hz := drawHz(t)
 		var c clock
 		timer.Host.Count = rapid.Uint64Range(0, 1<<50).Draw(t, "now")
@@ -106,7 +105,9 @@ func TestTheClockNeverDriftsAndNeverGoesBack(t *testing.T) {
 
 func TestAFrequencyOutOfRangeStopsTheKernel(t *testing.T) {
 	host.memory = make([]byte, 1<<20)
-	for hz, ok := range map[uint32]bool{0: false, hzMin - 1: false, hzMin: true, hzMax: true, hzMax + 1: false} {
+	for hz, ok := range map[uint32]bool{
+		0: false, hzMin - 1: false, hzMin: true, hzMax: true, hzMax + 1: false,
+	} {
 		t.Run(fmt.Sprint(hz), func(t *testing.T) {
 			defer func() {
 				if stopped := recover() != nil; stopped == ok {

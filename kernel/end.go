@@ -28,7 +28,7 @@ func (k *kernel) killed(sig uint32) {
 	k.reset()
 }
 
-// outOfMemory ends a program that touched more of its zeroed sections than there are frames left for.
+// outOfMemory ends a program that touched more of its zeroed sections than there are frames for.
 func (k *kernel) outOfMemory() {
 	k.console.freshLine()
 	k.beginEnd("no memory for the image's zeros, pages in use ", k.memory.total)

@@ -50,16 +50,19 @@ func TestTheEndIsOnePanicLine(t *testing.T) {
 		how    string
 		want   string
 	}{
-		{"success", []string{"done\n"}, func(b *bench) { b.call(callExitGroup, 0) }, "power off", "done\n"},
+		{"success", []string{"done\n"}, func(b *bench) { b.call(callExitGroup, 0) },
+			"power off", "done\n"},
 		{"success in the middle of a line", []string{"done"}, func(b *bench) { b.call(callExitGroup, 0) },
 			"power off", "done\n"},
 		{"an exit status", []string{"x\n"}, func(b *bench) { b.call(callExitGroup, 7) },
 			"reset", "x\npanic: kernel: the program ended with exit status 7\n"},
 		{"a panic", []string{"panic: no\n", "\ntrace\n"}, func(b *bench) { b.call(callExitGroup, 2) },
 			"reset", "panic: no\n\ntrace\n"},
-		{"a panic in pieces", []string{"pa", "nic: no", "\n"}, func(b *bench) { b.call(callExitGroup, 2) },
+		{"a panic in pieces", []string{"pa", "nic: no", "\n"},
+			func(b *bench) { b.call(callExitGroup, 2) },
 			"reset", "panic: no\n"},
-		{"a panic without an end of line", []string{"panic: no"}, func(b *bench) { b.call(callExitGroup, 2) },
+		{"a panic without an end of line", []string{"panic: no"},
+			func(b *bench) { b.call(callExitGroup, 2) },
 			"reset", "panic: no\n"},
 		{"the word elsewhere", []string{"a panic: no\n"}, func(b *bench) { b.call(callExitGroup, 2) },
 			"reset", "a panic: no\npanic: kernel: the program ended with exit status 2\n"},
@@ -94,11 +97,23 @@ func TestTheEndIsOnePanicLine(t *testing.T) {
 
 func TestAFaultThatCanNotBeASignalIsReported(t *testing.T) {
 	for name, prepare := range map[string]func(b *bench){
-		"no handler":         func(b *bench) {},
-		"blocked":            func(b *bench) { b.onAltStack(); b.handle(sigSEGV, 0, 0); b.running().mask = bit(sigSEGV) },
-		"no signal stack":    func(b *bench) { b.handle(sigSEGV, 0, 0) },
-		"bad signal stack":   func(b *bench) { b.onAltStack(); b.handle(sigSEGV, actionOnStack, 0); b.running().alt.base = 0 },
-		"bad thread's stack": func(b *bench) { b.onAltStack(); b.handle(sigSEGV, 0, 0); b.running().regs[13] = 64 },
+		"no handler": func(b *bench) {},
+		"blocked": func(b *bench) {
+			b.onAltStack()
+			b.handle(sigSEGV, 0, 0)
+			b.running().mask = bit(sigSEGV)
+		},
+		"no signal stack": func(b *bench) { b.handle(sigSEGV, 0, 0) },
+		"bad signal stack": func(b *bench) {
+			b.onAltStack()
+			b.handle(sigSEGV, actionOnStack, 0)
+			b.running().alt.base = 0
+		},
+		"bad thread's stack": func(b *bench) {
+			b.onAltStack()
+			b.handle(sigSEGV, 0, 0)
+			b.running().regs[13] = 64
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -168,7 +183,8 @@ func TestNumbersArePrinted(t *testing.T) {
 		b.console.hex(v)
 		b.console.put(' ')
 	}
-	if got, want := string(b.uart.sent), "0 00000000 7 00000007 10 0000000a 4294967295 ffffffff "; got != want {
+	const want = "0 00000000 7 00000007 10 0000000a 4294967295 ffffffff "
+	if got := string(b.uart.sent); got != want {
 		t.Errorf("printed %q", got)
 	}
 }

@@ -43,12 +43,8 @@ const (
 	// the most DRAM.
 	spaceEnd = board.DRAM + board.DRAMSizeMax
 
-	// touchPages is how many pages one touch maps at most, all in one block of that size: an
-	// exception costs as much as clearing a page, and memory is mostly used in runs.
-	touchPages = 4
-
 	// untouchPages bounds what one entry into the kernel takes out of the page table.
-	untouchPages = 256
+	untouchPages = 128
 
 	// framesMin is the least that a Go program can be expected to start with: 8 MB.
 	framesMin = 2048
@@ -66,8 +62,8 @@ func (m *memory) init(size, fileEnd, imageEnd uint32) bool {
 	if first >= end || imageEnd > spaceEnd {
 		return false
 	}
-	m.frames.add(0, first)
-	m.frames.add(end, pagesMax)
+	m.frames.fill(0, first)
+	m.frames.fill(end, pagesMax)
 	m.total = end - first
 	m.free = m.total
 	return m.total >= framesMin
@@ -121,28 +117,14 @@ func (k *kernel) zeroOnTouch(a uint32) bool {
 	return s != nil && s.flags&segmentWrite != 0
 }
 
-// touch gives the page at a a cleared frame, and its neighbours in the same block that wait for the
-// same. It reports false when the program has no right to the page or it has a frame already.
+// touch gives the page at a a cleared frame. It reports false when the program has no right to the
+// page, or it has a frame already.
 func (k *kernel) touch(a uint32) bool {
 	m := &k.memory
-	if a-board.DRAM >= board.DRAMSizeMax || *entry(a) != 0 || !k.zeroOnTouch(a) {
+	p := a &^ (pageSize - 1)
+	if p-board.DRAM >= board.DRAMSizeMax || *entry(p) != 0 || !k.zeroOnTouch(p) {
 		return false
 	}
-	first, end := a&^(pageSize-1), a|(pageSize-1)
-	if m.free >= framesSpare { // frames are plenty
-		first, end = a&^(touchPages*pageSize-1), a|(touchPages*pageSize-1)
-	}
-	for p := first; p < end; p += pageSize {
-		if *entry(p) == 0 && k.zeroOnTouch(p) {
-			k.mapZeros(p)
-		}
-	}
-	return true
-}
-
-// mapZeros gives the page at p a cleared frame.
-func (k *kernel) mapZeros(p uint32) {
-	m := &k.memory
 	frame, ok := m.takeFrame()
 	if !ok {
 		k.outOfMemory()
@@ -156,6 +138,7 @@ func (k *kernel) mapZeros(p uint32) {
 	} else {
 		m.zeroTouched++
 	}
+	return true
 }
 
 // untouch takes the frames of pages of [a, end), so that their next touch finds zeros. It stops

@@ -35,14 +35,13 @@ func (b *bench) touchByWrite(a uint32, v byte) bool {
 
 func TestMmapHandsOutAndTakesBackTheRightMemory(t *testing.T) {
 	b := newBench(t)
-	const half = 4 << 20
-	const top = spaceEnd
-	high := b.call(callMmap2, 0, half, 3, anonymous)
-	b.want("the first without a hint is at the top", high, address(top-half))
-	b.want("with a hint", b.call(callMmap2, benchPool+8*pageSize, pageSize, 3, anonymous), address(benchPool+8*pageSize))
-	b.want("with the same hint", b.call(callMmap2, benchPool+8*pageSize, pageSize, 3, anonymous), address(top-half-pageSize))
-	b.want("with a hint in the kernel", b.call(callMmap2, board.DRAM, pageSize, 3, anonymous), address(top-half-2*pageSize))
-	b.want("an odd length", b.call(callMmap2, 0, 1, 3, anonymous), address(top-half-3*pageSize))
+	const half, top, hint = 4 << 20, spaceEnd, benchPool + 8*pageSize
+	mmap := func(a, n uint32) int32 { return b.call(callMmap2, a, n, 3, anonymous) }
+	b.want("the first without a hint is at the top", mmap(0, half), address(top-half))
+	b.want("with a hint", mmap(hint, pageSize), address(hint))
+	b.want("with the same hint", mmap(hint, pageSize), address(top-half-pageSize))
+	b.want("with a hint in the kernel", mmap(board.DRAM, pageSize), address(top-half-2*pageSize))
+	b.want("an odd length", mmap(0, 1), address(top-half-3*pageSize))
 	if b.memory.promised != half/pageSize+4 {
 		t.Errorf("%d pages in use", b.memory.promised)
 	}
@@ -142,9 +141,10 @@ func TestAWriteToTheProgramsDataSurvivesItsNeighboursTouch(t *testing.T) {
 	b := newBench(t)
 	a := uint32(b.call(callMmap2, 0, 4*pageSize, 3, anonymous))
 	b.call(callMunmap, a+pageSize, pageSize)
-	b.touchByWrite(a, 1) // maps the block, but for the hole
+	b.touchByWrite(a, 1)
 	b.touchByWrite(a+3*pageSize, 3)
-	b.want("map the hole", b.call(callMmap2, a+pageSize, pageSize, 3, anonymous|mapFixed), address(a+pageSize))
+	b.want("map the hole", b.call(callMmap2, a+pageSize, pageSize, 3, anonymous|mapFixed),
+		address(a+pageSize))
 	b.touchByWrite(a+pageSize, 2)
 	for i, want := range []byte{1, 2, 0, 3} {
 		if got := host.memory[a-board.DRAM+uint32(i)*pageSize]; got != want {
@@ -297,7 +297,8 @@ func (b *bench) compare(rt *rapid.T, base uint32, model []pageState) {
 	}
 	if free := pagesMax - b.memory.frames.count(0, pagesMax); free != b.memory.free ||
 		free+mapped != b.memory.total || int(mapped) != len(frames) {
-		rt.Fatalf("%d frames free, %d counted, %d mapped of %d", free, b.memory.free, mapped, b.memory.total)
+		rt.Fatalf("%d frames free, %d counted, %d mapped of %d",
+			free, b.memory.free, mapped, b.memory.total)
 	}
 }
 
@@ -380,19 +381,22 @@ func TestThePageTablesKeepWhatTheLinkerMeant(t *testing.T) {
 	}
 	for a := uint64(0); a < 1<<32; a += megabyte {
 		mapped := *word(l1Table + uint32(a/megabyte)*4) != 0
-		want := a == board.GICRange || a >= board.PeripheralsRange && a < board.PeripheralsRange+board.PeripheralsSize ||
+		const peripheralsEnd = board.PeripheralsRange + board.PeripheralsSize
+		want := a == board.GICRange || a >= board.PeripheralsRange && a < peripheralsEnd ||
 			a >= board.DRAM && a < spaceEnd
 		if mapped != want {
 			t.Errorf("megabyte %#x: mapped %v", a, mapped)
 		}
 	}
-	if !b.image.isCode(board.ImageText) || b.image.isCode(benchData) || b.image.isCode(board.Image+0x3000) {
+	if !b.image.isCode(board.ImageText) || b.image.isCode(benchData) ||
+		b.image.isCode(board.Image+0x3000) {
 		t.Error("code is not told from data")
 	}
 }
 
 func TestTooLittleMemoryIsSaid(t *testing.T) {
-	const fileEnd, imageEnd, least = board.DRAM + 10<<20, board.DRAM + 40<<20, 10<<20 + framesMin*pageSize
+	const fileEnd, imageEnd = board.DRAM + 10<<20, board.DRAM + 40<<20
+	const least = 10<<20 + framesMin*pageSize
 	for size, want := range map[uint32]bool{
 		0: false, 10<<20 - pageSize: false, 10 << 20: false, least - pageSize: false, least: true,
 	} {
@@ -417,11 +421,14 @@ func TestMmapPromisesNoMoreThanThereIs(t *testing.T) {
 	if first != benchPool {
 		t.Fatalf("all there is: %#x", first)
 	}
+	fixed := func(a, n, prot uint32) int32 {
+		return b.call(callMmap2, a, n, prot, anonymous|mapFixed)
+	}
 	b.want("one page more", b.call(callMmap2, 0, pageSize, 3, anonymous), -eNOMEM)
-	b.want("one page of the reservation", b.call(callMmap2, uint32(reserved), pageSize, 3, anonymous|mapFixed), -eNOMEM)
-	b.want("the same pages again", b.call(callMmap2, first, most*pageSize, 3, anonymous|mapFixed), address(first))
-	b.want("no right to one of them", b.call(callMmap2, first, pageSize, protNone, anonymous|mapFixed), address(first))
-	b.want("one page of the reservation now", b.call(callMmap2, uint32(reserved), pageSize, 3, anonymous|mapFixed), reserved)
+	b.want("one page of the reservation", fixed(uint32(reserved), pageSize, 3), -eNOMEM)
+	b.want("the same pages again", fixed(first, most*pageSize, 3), address(first))
+	b.want("no right to one of them", fixed(first, pageSize, protNone), address(first))
+	b.want("one page of the reservation now", fixed(uint32(reserved), pageSize, 3), reserved)
 	for p := uint32(1); p < most; p++ {
 		if !b.touchByWrite(first+p*pageSize, 1) {
 			t.Fatalf("page %d can not be touched", p)
@@ -437,7 +444,8 @@ func TestAProgramThatTouchesMoreZerosThanThereAreFramesEnds(t *testing.T) {
 	b := newBench(t)
 	b.memory.free = 0
 	how, console := b.ends(func() { b.touch(benchZero) })
-	if how != "reset" || !strings.HasPrefix(console, "panic: kernel: no memory for the image's zeros") {
+	const want = "panic: kernel: no memory for the image's zeros"
+	if how != "reset" || !strings.HasPrefix(console, want) {
 		t.Errorf("ended by %s, console %q", how, console)
 	}
 }

@@ -38,7 +38,11 @@ func (k *kernel) mmap(t *thread, a, n, prot, flags uint32) int32 {
 	if a = m.place(a&^(pageSize-1), n); a == 0 {
 		return -eNOMEM
 	}
-	m.reserve(page(a), page(a)+n/pageSize, prot)
+	m.reserved.fill(page(a), page(a)+n/pageSize)
+	if prot != protNone {
+		m.usable.fill(page(a), page(a)+n/pageSize)
+		m.promised += n / pageSize
+	}
 	return int32(a)
 }
 
@@ -58,18 +62,15 @@ func (k *kernel) mmapFixed(t *thread, a, n, prot uint32) int32 {
 	if at := m.untouch(a+t.done, a+n); at != a+n {
 		return t.pause(at - a)
 	}
-	m.reserve(first, end, prot)
-	return int32(a)
-}
-
-// reserve takes pages [first, end), which have no frames, off the free addresses.
-func (m *memory) reserve(first, end, prot uint32) {
-	m.reserved.add(first, end)
+	m.reserved.fill(first, end)
+	m.promised -= m.usable.count(first, end)
 	if prot == protNone {
-		m.promised -= m.usable.remove(first, end)
+		m.usable.empty(first, end)
 	} else {
-		m.promised += m.usable.add(first, end)
+		m.usable.fill(first, end)
+		m.promised += end - first
 	}
+	return int32(a)
 }
 
 // place finds n bytes of free addresses: at the hint, else as high as possible, to leave the
@@ -95,8 +96,10 @@ func (k *kernel) munmap(t *thread, a, n uint32) int32 {
 	if at := m.untouch(a+t.done, a+n); at != a+n {
 		return t.pause(at - a)
 	}
-	m.reserved.remove(page(a), page(a)+n/pageSize)
-	m.promised -= m.usable.remove(page(a), page(a)+n/pageSize)
+	first, end := page(a), page(a)+n/pageSize
+	m.reserved.empty(first, end)
+	m.promised -= m.usable.count(first, end)
+	m.usable.empty(first, end)
 	return 0
 }
 

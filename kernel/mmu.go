@@ -3,9 +3,10 @@ package kernel
 import "holdfast/board"
 
 // The page tables: one address space in domain 0, with privileged access only, because the program
-// runs in System mode. Registers are mapped by the megabyte, memory by the page. The kernel, the DMA
-// memory and the loaded image stand where their addresses say; pages of zeros have whatever frame
-// was free. A page is writable or executable, never both; what has no entry faults, page 0 included.
+// runs in System mode. Registers are mapped by the megabyte, memory by the page. The kernel, the
+// DMA memory and the loaded image stand where their addresses say; pages of zeros have whatever
+// frame was free. A page is writable or executable, never both; what has no entry faults, page 0
+// included.
 //
 // Descriptors: ARM Architecture Reference Manual ARMv7-A, B3.5 "Short-descriptor translation table
 // format", TEX remapping off.

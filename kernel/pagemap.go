@@ -38,16 +38,15 @@ func (m *pageMap) count(lo, hi uint32) uint32 {
 	return uint32(n)
 }
 
-// add puts pages [lo, hi) into the set and counts those that were not in it.
-func (m *pageMap) add(lo, hi uint32) (added uint32) {
+// fill puts pages [lo, hi) into the set.
+func (m *pageMap) fill(lo, hi uint32) {
 	if lo >= hi {
-		return 0
+		return
 	}
-	added = hi - lo - m.count(lo, hi)
 	first, last, head, tail := span(lo, hi)
 	if first == last {
 		m[first] |= head & tail
-		return added
+		return
 	}
 	m[first] |= head
 	m[last] |= tail
@@ -55,24 +54,21 @@ func (m *pageMap) add(lo, hi uint32) (added uint32) {
 	for i := range between {
 		between[i] = ^uint32(0)
 	}
-	return added
 }
 
-// remove takes pages [lo, hi) out of the set and counts those that were in it.
-func (m *pageMap) remove(lo, hi uint32) (removed uint32) {
+// empty takes pages [lo, hi) out of the set.
+func (m *pageMap) empty(lo, hi uint32) {
 	if lo >= hi {
-		return 0
+		return
 	}
-	removed = m.count(lo, hi)
 	first, last, head, tail := span(lo, hi)
 	if first == last {
 		m[first] &^= head & tail
-		return removed
+		return
 	}
 	m[first] &^= head
 	m[last] &^= tail
 	clear(m[first+1 : last])
-	return removed
 }
 
 // none reports whether no page of [lo, hi) is in the set.
@@ -94,7 +90,7 @@ func (m *pageMap) none(lo, hi uint32) bool {
 
 // lastGap finds the highest n consecutive pages of [lo, hi) that are not in the set.
 func (m *pageMap) lastGap(lo, hi, n uint32) (first uint32, ok bool) {
-	if n == 0 {
+	if n == 0 || n > hi-lo {
 		return 0, false
 	}
 	run := uint32(0)

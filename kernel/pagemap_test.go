@@ -19,30 +19,30 @@ func TestAPageMapIsASetOfPages(t *testing.T) {
 		m := new(pageMap)
 		model := map[uint32]bool{}
 		t.Repeat(map[string]func(*rapid.T){
-			"add": func(t *rapid.T) {
+			"fill": func(t *rapid.T) {
 				lo, hi := drawSpan(t)
-				want := uint32(0)
 				for p := lo; p < hi; p++ {
-					if !model[p] {
-						want++
-					}
 					model[p] = true
 				}
-				if got := m.add(lo, hi); got != want {
-					t.Fatalf("add(%d, %d) = %d, want %d", lo, hi, got, want)
-				}
+				m.fill(lo, hi)
 			},
-			"remove": func(t *rapid.T) {
+			"empty": func(t *rapid.T) {
+				lo, hi := drawSpan(t)
+				for p := lo; p < hi; p++ {
+					delete(model, p)
+				}
+				m.empty(lo, hi)
+			},
+			"count": func(t *rapid.T) {
 				lo, hi := drawSpan(t)
 				want := uint32(0)
 				for p := lo; p < hi; p++ {
 					if model[p] {
 						want++
 					}
-					delete(model, p)
 				}
-				if got := m.remove(lo, hi); got != want {
-					t.Fatalf("remove(%d, %d) = %d, want %d", lo, hi, got, want)
+				if got := m.count(lo, hi); got != want {
+					t.Fatalf("count(%d, %d) = %d, want %d", lo, hi, got, want)
 				}
 			},
 			"none": func(t *rapid.T) {

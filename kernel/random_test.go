@@ -12,7 +12,9 @@ import (
 
 // RFC 8439, section 2.3.2.
 func TestTheGeneratorsBlockIsChaCha20(t *testing.T) {
-	key := [8]uint32{0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c, 0x13121110, 0x17161514, 0x1b1a1918, 0x1f1e1d1c}
+	key := [8]uint32{
+		0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c, 0x13121110, 0x17161514, 0x1b1a1918, 0x1f1e1d1c,
+	}
 	want := [16]uint32{
 		0xe4e7f110, 0x15593bd1, 0x1fdd0f50, 0xc47120a3, 0xc7f4d1c7, 0x0368c033, 0x9aaa2204, 0x4e6cd4c3,
 		0x466482d2, 0x09aa9f07, 0x05d7c214, 0xa2028bd9, 0xd19c12b5, 0xb94e16de, 0xe883d0cb, 0x4e3c50a2,
@@ -31,7 +33,8 @@ func TestGetrandomFillsExactlyWhatItWasAskedFor(t *testing.T) {
 		if area[0] != 0 || area[n+1] != 0 {
 			t.Errorf("%d bytes: wrote beyond them", n)
 		}
-		if n >= 63 && (bytes.Count(area[1:n+1], []byte{0}) > int(n)/16 || bytes.Equal(area[1:17], area[n-16:n])) {
+		if n >= 63 && (bytes.Count(area[1:n+1], []byte{0}) > int(n)/16 ||
+			bytes.Equal(area[1:17], area[n-16:n])) {
 			t.Errorf("%d bytes: %s", n, hex.EncodeToString(area[1:n+1]))
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 // scheduler decides which thread runs. The rules, each paid for with a hang in an earlier design:
 //
-//   - Runnable threads stand in one queue. A thread that wakes goes to its front, unless it has used
-//     up its quantum; then it gets a new one and goes to the back. So no order of wakes starves
-//     anyone.
+//   - Runnable threads stand in one queue. A thread that wakes goes to its front, unless it has
+//     used up its quantum; then it gets a new one and goes to the back. So no order of wakes
+//     starves anyone.
 //   - A thread that an interrupt woke runs at once, ahead of the one it interrupted. A thread that
 //     another thread woke waits until that one blocks, as the runtime's hand-overs expect: with
 //     preemption here the runtime would see its idle processors as busy and start more threads.

@@ -36,8 +36,8 @@ func TestACloneGoesOnOnItsOwnStackWithItsParentsMask(t *testing.T) {
 	i := b.spawn()
 	b.wantRunning("after clone", 0)
 	c := &b.threads[i]
-	if c.pc != 0x80201234 || c.regs[0] != 0 || c.regs[13] != benchData+pageSize || c.mask != bit(sigURG) ||
-		c.alt.flags != altDisabled || c.cpsr != modeSystem {
+	if c.pc != 0x80201234 || c.regs[0] != 0 || c.regs[13] != benchData+pageSize ||
+		c.mask != bit(sigURG) || c.alt.flags != altDisabled || c.cpsr != modeSystem {
 		t.Errorf("child %+v", c)
 	}
 	b.want("fork", b.call(callClone, 17, 0), -eNOSYS)

@@ -109,7 +109,8 @@ func (k *kernel) sigprocmask(t *thread, how, set, old uint32) int32 {
 
 // sigaltstack is sigaltstack.
 func (k *kernel) sigaltstack(t *thread, set, old uint32) int32 {
-	if old != 0 && !k.wordsWritable(old, altStackSize) || set != 0 && !k.wordsReadable(set, altStackSize) {
+	if old != 0 && !k.wordsWritable(old, altStackSize) ||
+		set != 0 && !k.wordsReadable(set, altStackSize) {
 		return -eFAULT
 	}
 	was := t.alt

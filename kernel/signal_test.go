@@ -53,7 +53,8 @@ func TestAHandlerRunsAndTheProgramGoesOnAsIfNothingHadHappened(t *testing.T) {
 		t.Errorf("mask %#x", th.mask)
 	}
 	f := (*sigframe)(ptr(sp))
-	if th.regs[1] != sp || f.info.signo != usr1 || f.info.code != codeTkill || th.regs[2] != sp+contextAt {
+	if th.regs[1] != sp || th.regs[2] != sp+contextAt ||
+		f.info.signo != usr1 || f.info.code != codeTkill {
 		t.Errorf("siginfo %+v", f.info)
 	}
 	f.context.regs[4] = 44 // what the handler changes
@@ -146,7 +147,8 @@ func TestMasksAndActionsCanBeRead(t *testing.T) {
 		t.Error("the action reads differently")
 	}
 	for _, sig := range []uint32{0, sigKILL, sigSTOP, signalsMax + 1} {
-		b.want("an action for a signal that has none", b.call(callSigaction, sig, bufferAt, 0, 8), -eINVAL)
+		b.want("an action for a signal that has none", b.call(callSigaction, sig, bufferAt, 0, 8),
+			-eINVAL)
 	}
 	b.store(bufferAt, altBase, 0, altStackMin-1)
 	b.want("a stack too small", b.call(callSigaltstack, bufferAt, 0), -eNOMEM)
@@ -168,7 +170,9 @@ func TestASignalThatNobodyWantsIsDropped(t *testing.T) {
 	if b.running().pc != pc || b.running().pending != 0 {
 		t.Error("a signal was delivered, or is pending")
 	}
-	for _, args := range [][]uint32{{1, 1, 65}, {1, 0, usr1}, {1, 2, usr1}, {1, 65, usr1}, {1, 1 << 31, usr1}} {
+	for _, args := range [][]uint32{
+		{1, 1, 65}, {1, 0, usr1}, {1, 2, usr1}, {1, 65, usr1}, {1, 1 << 31, usr1},
+	} {
 		b.want("tgkill", b.call(callTgkill, args...), -eINVAL)
 	}
 	b.want("kill", b.call(callKill, 1, 65), -eINVAL)

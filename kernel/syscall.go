@@ -119,30 +119,6 @@ func (k *kernel) call(t *thread) int32 {
 	case callGettid:
 		return int32(k.sched.current) + 1
 
-	// Files.
-	case callEpollPwait:
-		return k.epollWait(t, a[0], a[1], a[2], a[3])
-	case callRead:
-		return k.read(a[0], a[1], a[2])
-	case callWrite:
-		return k.write(t, a[0], a[1], a[2])
-	case callEpollCtl:
-		return k.epollCtl(a[0], a[1], a[2], a[3])
-	case callEpollCreate1:
-		return k.createEpoll()
-	case callEventfd2:
-		return k.createEvent(a[0], a[1])
-	case callOpen:
-		return k.openPath(a[0])
-	case callOpenat:
-		return k.openPath(a[1])
-	case callClose:
-		return k.closeFile(a[0])
-	case callFcntl, callFcntl64:
-		return k.fcntl(a[0], a[1], a[2])
-	case callFstat64:
-		return k.fstat(a[0], a[1])
-
 	// Memory.
 	case callMmap2:
 		return k.mmap(t, a[0], a[1], a[2], a[3])
@@ -169,6 +145,35 @@ func (k *kernel) call(t *thread) int32 {
 
 	case callGetrandom:
 		return k.getrandom(t, a[0], a[1])
+	}
+	return k.fileCall(t, number, a)
+}
+
+// fileCall answers the calls about files.
+func (k *kernel) fileCall(t *thread, number uint32, a *[6]uint32) int32 {
+	switch number {
+	case callEpollPwait:
+		return k.epollWait(t, a[0], a[1], a[2], a[3])
+	case callRead:
+		return k.read(a[0], a[1], a[2])
+	case callWrite:
+		return k.write(t, a[0], a[1], a[2])
+	case callEpollCtl:
+		return k.epollCtl(a[0], a[1], a[2], a[3])
+	case callEpollCreate1:
+		return k.createEpoll()
+	case callEventfd2:
+		return k.createEvent(a[0], a[1])
+	case callOpen:
+		return k.openPath(a[0])
+	case callOpenat:
+		return k.openPath(a[1])
+	case callClose:
+		return k.closeFile(a[0])
+	case callFcntl, callFcntl64:
+		return k.fcntl(a[0], a[1], a[2])
+	case callFstat64:
+		return k.fstat(a[0], a[1])
 	}
 	return k.rareCall(number, a)
 }

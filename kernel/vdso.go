@@ -1,8 +1,8 @@
 package kernel
 
-// The vDSO: an ELF image that the kernel makes at boot, the least that the runtime's parser accepts,
-// with __vdso_clock_gettime in it. It saves a trap for every reading of the clock. The page is the
-// vDSO's alone, because the runtime treats every PC in it as one that may have lost g.
+// The vDSO: an ELF image that the kernel makes at boot, the least that the runtime's parser
+// accepts, with __vdso_clock_gettime in it. It saves a trap for every reading of the clock. The
+// page is the vDSO's alone, because the runtime treats every PC in it as one that may have lost g.
 //
 //	offset  holds
 //	0x000   ELF header

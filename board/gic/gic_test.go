@@ -80,7 +80,10 @@ func TestAcknowledgeTellsAnInterruptFromNone(t *testing.T) {
 	for _, tt := range []struct {
 		iar, id uint32
 		ok      bool
-	}{{27, 27, true}, {1019, 1019, true}, {1020, 1020, false}, {1023, 1023, false}, {1<<10 | 5, 5, true}} {
+	}{
+		{27, 27, true}, {1019, 1019, true}, {1020, 1020, false}, {1023, 1023, false},
+		{1<<10 | 5, 5, true},
+	} {
 		m.regs[giccIAR] = tt.iar
 		p := c.Acknowledge()
 		if id, ok := p.ID(); id != tt.id || ok != tt.ok {

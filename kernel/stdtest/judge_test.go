@@ -7,11 +7,13 @@ import (
 )
 
 func TestExpectationsAreReadAndBadOnesRefused(t *testing.T) {
-	e, err := parseExpected("# a comment\n\nsync TestA  because of  this\n sync TestB that\nruntime TestA x\n")
+	e, err := parseExpected(
+		"# a comment\n\nsync TestA  because of  this\n sync TestB that\nruntime TestA x\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e["sync"]["TestA"] != "because of this" || e["sync"]["TestB"] != "that" || e["runtime"]["TestA"] != "x" {
+	if e["sync"]["TestA"] != "because of this" || e["sync"]["TestB"] != "that" ||
+		e["runtime"]["TestA"] != "x" {
 		t.Errorf("read %v", e)
 	}
 	for _, bad := range []string{"sync TestA", "sync", "sync TestA x\nsync TestA y"} {
@@ -33,7 +35,8 @@ func TestARunIsJudgedByItsConsole(t *testing.T) {
 		summary  string
 	}{
 		"as expected": {
-			[]string{"=== RUN   TestA", "    --- FAIL: TestA/inner (0.00s)", a, "noise" + b, "--- SKIP: TestC (0.00s)", "FAIL"},
+			[]string{"=== RUN   TestA", "    --- FAIL: TestA/inner (0.00s)", a, "noise" + b,
+				"--- SKIP: TestC (0.00s)", "FAIL"},
 			nil, "ok   sync         1 passed, 1 skipped, 1 failed as expected, 0 problems",
 		},
 		"unexpected failure": {
@@ -66,7 +69,8 @@ func TestARunIsJudgedByItsConsole(t *testing.T) {
 		},
 		"silence": {
 			nil,
-			[]string{"TestB is listed as failing, but did not run", "did not reach its end: no line at all; running "}, "",
+			[]string{"TestB is listed as failing, but did not run",
+				"did not reach its end: no line at all; running "}, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

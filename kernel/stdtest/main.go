@@ -122,11 +122,12 @@ func runAll(ctx context.Context, dir string, packages []string, expected expecta
 }
 
 // boot runs a test binary to its end and returns its console.
-func boot(ctx context.Context, dir, image string, timeout time.Duration, verbose bool) ([]string, error) {
-	var lines []string
+func boot(ctx context.Context, dir, image string, timeout time.Duration, verbose bool) (
+	lines []string, err error) {
+	page := strings.Join(testFlags, "\n") + "\n\x00"
 	p, err := qemu.Start(ctx, qemu.Machine{
 		Name: "stdtest", Image: image, RAM: ram, Dir: dir, NoReboot: true, Limit: timeout,
-		Loads: []qemu.Load{{Addr: board.BootPage, Data: []byte(strings.Join(testFlags, "\n") + "\n\x00")}},
+		Loads: []qemu.Load{{Addr: board.BootPage, Data: []byte(page)}},
 		OnLine: func(_ time.Time, line string) {
 			lines = append(lines, line)
 			if verbose {

@@ -13,8 +13,9 @@ import (
 	"holdfast/internal/imagebuild"
 )
 
-// shadow is a GOROOT made of symbolic links to the real one, in which the kernel is a package of the
-// standard library: the library's tests may import nothing else.
+// shadow is a GOROOT made of symbolic links to the real one, in which the kernel is a package of
+// the standard library: the library's tests may import nothing else. Time zones come with the tests
+// (timetzdata), because there are no files.
 type shadow struct{ dir, root string }
 
 // kernelFolders are linked into the shadow's src/holdfast.
@@ -86,7 +87,8 @@ func (s *shadow) build(ctx context.Context, pkg, out string) error {
 	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-vet=off", "-tags", "timetzdata", "-overlay", overlayFile,
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-vet=off",
+		"-tags", "timetzdata", "-overlay", overlayFile,
 		"-ldflags", imagebuild.LinkerFlags(false), "-o", out, pkg)
 	cmd.Dir = filepath.Join(s.root, "src")
 	cmd.Env = append(append(os.Environ(), imagebuild.Env...), "GOROOT="+s.root, "GOWORK=off")

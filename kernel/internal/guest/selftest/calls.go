@@ -12,82 +12,102 @@ import (
 	"holdfast/kernel/sys"
 )
 
-// futexTime64 and others are missing from package syscall's list for ARM.
+// Numbers that package syscall's list for ARM lacks.
 const (
-	sysFutexTime64 = 422
-	sysEpollPwait  = 346
-	sysEventfd2    = 356
-	sysGetrandom   = 384
+	sysFutexTime64  = 422
+	sysEpollPwait   = 346
+	sysEventfd2     = 356
+	sysEpollCreate1 = 357
+	sysGetrandom    = 384
 )
+
+// pointerCall is a system call that is given a pointer: its number and its arguments, of which bad
+// stands for the pointer, poller for the netpoller's epoll set and event for an eventfd.
+type pointerCall struct {
+	name    string
+	number  uintptr
+	args    [4]uintptr
+	nilIsOK bool // nil means "none"
+}
+
+const (
+	bad    = 0xbad00001
+	poller = 0xbad00002
+	event  = 0xbad00003
+	word   = 0xbad00004 // a good pointer to a zero
+)
+
+var pointerCalls = []pointerCall{
+	{"write", syscall.SYS_WRITE, [4]uintptr{1, bad, 4}, false},
+	{"read", syscall.SYS_READ, [4]uintptr{event, bad, 8}, false},
+	{"write eventfd", syscall.SYS_WRITE, [4]uintptr{event, bad, 8}, false},
+	{"futex wait", sysFutexTime64, [4]uintptr{bad, 128, 0, 0}, false},
+	{"futex timeout", sysFutexTime64, [4]uintptr{word, 128, 0, bad}, true},
+	{"epoll_ctl", syscall.SYS_EPOLL_CTL, [4]uintptr{poller, 1, event, bad}, false},
+	{"epoll_pwait", sysEpollPwait, [4]uintptr{poller, bad, 4, 0}, false},
+	{"nanosleep", syscall.SYS_NANOSLEEP, [4]uintptr{bad}, false},
+	{"clock_gettime", syscall.SYS_CLOCK_GETTIME, [4]uintptr{1, bad}, false},
+	{"settimeofday", syscall.SYS_SETTIMEOFDAY, [4]uintptr{bad}, false},
+	{"getrandom", sysGetrandom, [4]uintptr{bad, 8}, false},
+	{"uname", syscall.SYS_UNAME, [4]uintptr{bad}, false},
+	{"open", syscall.SYS_OPEN, [4]uintptr{bad}, false},
+	{"fstat", syscall.SYS_FSTAT64, [4]uintptr{1, bad}, false},
+	{"sigaction", syscall.SYS_RT_SIGACTION, [4]uintptr{10, bad, 0, 8}, true},
+	{"old sigaction", syscall.SYS_RT_SIGACTION, [4]uintptr{10, 0, bad, 8}, true},
+	{"sigprocmask", syscall.SYS_RT_SIGPROCMASK, [4]uintptr{0, bad, 0, 8}, true},
+	{"old sigprocmask", syscall.SYS_RT_SIGPROCMASK, [4]uintptr{0, 0, bad, 8}, true},
+	{"sigaltstack", syscall.SYS_SIGALTSTACK, [4]uintptr{0, bad}, true},
+	{"setitimer", syscall.SYS_SETITIMER, [4]uintptr{2, bad}, false},
+	{"prlimit64", syscall.SYS_PRLIMIT64, [4]uintptr{0, 7, 0, bad}, true},
+	{"sched_getaffinity", syscall.SYS_SCHED_GETAFFINITY, [4]uintptr{0, 64, bad}, false},
+}
+
+var badAddresses = map[string]uintptr{
+	"nil":            0,
+	"hole":           0x60000000,
+	"registers":      board.UART1,
+	"kernel state":   board.DRAM + 0x1a000,
+	"page tables":    board.DRAM + 0x80000,
+	"behind it all":  board.DRAM + board.DRAMSizeMax,
+	"top":            0xfffffffe,
+	"kernel's stack": board.DRAM + 0x13ff0,
+}
 
 // A bad pointer in a system call is EFAULT, whatever it points to and whoever gets it.
 func badPointers() (string, error) {
-	epoll, err := syscall.EpollCreate1(0)
-	if !errors.Is(err, syscall.EMFILE) {
-		return "", fmt.Errorf("a second epoll set: %d, %v", epoll, err)
-	}
-	event, _, errno := syscall.Syscall(sysEventfd2, 7, syscall.O_NONBLOCK, 0)
+	eventfd, _, errno := syscall.Syscall(sysEventfd2, 7, syscall.O_NONBLOCK, 0)
 	if errno != 0 {
 		return "", errno
 	}
-	defer syscall.Close(int(event))
-	text := **(**uintptr)(unsafe.Pointer(ptrTo(badPointers)))
-	var word uint32
-	good := uintptr(unsafe.Pointer(&word))
-	bad := map[string]uintptr{
-		"nil":            0,
-		"hole":           0x60000000,
-		"registers":      board.UART1,
-		"kernel state":   board.DRAM + 0x1a000,
-		"page tables":    board.DRAM + 0x80000,
-		"end of memory":  uintptr(board.DRAM + sys.RAM()),
-		"top":            0xfffffffe,
-		"kernel's stack": board.DRAM + 0x13ff0,
-	}
-	calls := []struct {
-		name string
-		nr   uintptr
-		args func(p uintptr) [6]uintptr
-	}{
-		{"write", syscall.SYS_WRITE, func(p uintptr) [6]uintptr { return [6]uintptr{1, p, 4} }},
-		{"read", syscall.SYS_READ, func(p uintptr) [6]uintptr { return [6]uintptr{event, p, 8} }},
-		{"write eventfd", syscall.SYS_WRITE, func(p uintptr) [6]uintptr { return [6]uintptr{event, p, 8} }},
-		{"futex wait", sysFutexTime64, func(p uintptr) [6]uintptr { return [6]uintptr{p, 128, 0, 0} }},
-		{"futex timeout", sysFutexTime64, func(p uintptr) [6]uintptr { return [6]uintptr{good, 128, 0, p} }},
-		{"epoll_ctl", syscall.SYS_EPOLL_CTL, func(p uintptr) [6]uintptr { return [6]uintptr{netpoller(), 1, event, p} }},
-		{"epoll_pwait", sysEpollPwait, func(p uintptr) [6]uintptr { return [6]uintptr{netpoller(), p, 4, 0} }},
-		{"nanosleep", syscall.SYS_NANOSLEEP, func(p uintptr) [6]uintptr { return [6]uintptr{p} }},
-		{"clock_gettime", syscall.SYS_CLOCK_GETTIME, func(p uintptr) [6]uintptr { return [6]uintptr{1, p} }},
-		{"settimeofday", syscall.SYS_SETTIMEOFDAY, func(p uintptr) [6]uintptr { return [6]uintptr{p} }},
-		{"getrandom", sysGetrandom, func(p uintptr) [6]uintptr { return [6]uintptr{p, 8} }},
-		{"uname", syscall.SYS_UNAME, func(p uintptr) [6]uintptr { return [6]uintptr{p} }},
-		{"open", syscall.SYS_OPEN, func(p uintptr) [6]uintptr { return [6]uintptr{p} }},
-		{"fstat", syscall.SYS_FSTAT64, func(p uintptr) [6]uintptr { return [6]uintptr{1, p} }},
-		{"sigaction", syscall.SYS_RT_SIGACTION, func(p uintptr) [6]uintptr { return [6]uintptr{10, p, 0, 8} }},
-		{"old sigaction", syscall.SYS_RT_SIGACTION, func(p uintptr) [6]uintptr { return [6]uintptr{10, 0, p, 8} }},
-		{"sigprocmask", syscall.SYS_RT_SIGPROCMASK, func(p uintptr) [6]uintptr { return [6]uintptr{0, p, 0, 8} }},
-		{"old sigprocmask", syscall.SYS_RT_SIGPROCMASK, func(p uintptr) [6]uintptr { return [6]uintptr{0, 0, p, 8} }},
-		{"sigaltstack", syscall.SYS_SIGALTSTACK, func(p uintptr) [6]uintptr { return [6]uintptr{0, p} }},
-		{"setitimer", syscall.SYS_SETITIMER, func(p uintptr) [6]uintptr { return [6]uintptr{2, p} }},
-		{"prlimit64", syscall.SYS_PRLIMIT64, func(p uintptr) [6]uintptr { return [6]uintptr{0, 7, 0, p} }},
-		{"sched_getaffinity", syscall.SYS_SCHED_GETAFFINITY, func(p uintptr) [6]uintptr { return [6]uintptr{0, 64, p} }},
-	}
+	defer syscall.Close(int(eventfd))
+	var zero uint32
 	n := 0
-	for name, p := range bad {
-		for _, c := range calls {
-			if p == 0 && (c.name == "futex timeout" || c.name == "sigaction" || c.name == "old sigaction" ||
-				c.name == "sigprocmask" || c.name == "old sigprocmask" || c.name == "sigaltstack" ||
-				c.name == "prlimit64") {
-				continue // nil means "none" to these
+	for name, address := range badAddresses {
+		for _, c := range pointerCalls {
+			if address == 0 && c.nilIsOK {
+				continue
 			}
-			a := c.args(p)
-			r, _, errno := syscall.RawSyscall6(c.nr, a[0], a[1], a[2], a[3], a[4], a[5])
+			a := c.args
+			for i, v := range a {
+				switch v {
+				case bad:
+					a[i] = address
+				case poller:
+					a[i] = netpoller()
+				case event:
+					a[i] = eventfd
+				case word:
+					a[i] = uintptr(unsafe.Pointer(&zero))
+				}
+			}
+			r, _, errno := syscall.RawSyscall6(c.number, a[0], a[1], a[2], a[3], 0, 0)
 			if errno != syscall.EFAULT {
 				return "", fmt.Errorf("%s with %s: %d, %v", c.name, name, r, errno)
 			}
 			n++
 		}
 	}
+	text := **(**uintptr)(unsafe.Pointer(ptrTo(badPointers)))
 	if _, _, errno := syscall.RawSyscall(sysGetrandom, text, 8, 0); errno != syscall.EFAULT {
 		return "", fmt.Errorf("getrandom into code: %v", errno)
 	}
@@ -124,11 +144,15 @@ func badCalls() (string, error) {
 		{"read of a closed file", syscall.SYS_READ, [4]uintptr{63, 0, 0}, syscall.EBADF},
 		{"read of no file", syscall.SYS_READ, [4]uintptr{1 << 31, 0, 0}, syscall.EBADF},
 		{"write to the keyboard", syscall.SYS_WRITE, [4]uintptr{0, 0, 0}, syscall.EBADF},
-		{"executable memory", syscall.SYS_MMAP2, [4]uintptr{0, 4096, syscall.PROT_EXEC, syscall.MAP_ANON}, syscall.EPERM},
-		{"memory of a file", syscall.SYS_MMAP2, [4]uintptr{0, 4096, syscall.PROT_READ, 0}, syscall.EINVAL},
+		{"a second epoll set", sysEpollCreate1, [4]uintptr{}, syscall.EMFILE},
+		{"executable memory", syscall.SYS_MMAP2,
+			[4]uintptr{0, 4096, syscall.PROT_EXEC, syscall.MAP_ANON}, syscall.EPERM},
+		{"memory of a file", syscall.SYS_MMAP2,
+			[4]uintptr{0, 4096, syscall.PROT_READ, 0}, syscall.EINVAL},
 		{"memory over the kernel", syscall.SYS_MMAP2, [4]uintptr{board.DRAM, 4096, syscall.PROT_READ,
 			syscall.MAP_ANON | syscall.MAP_FIXED}, syscall.ENOMEM},
-		{"more memory than there is", syscall.SYS_MMAP2, [4]uintptr{0, 1 << 31, syscall.PROT_READ, syscall.MAP_ANON}, syscall.ENOMEM},
+		{"more memory than there is", syscall.SYS_MMAP2,
+			[4]uintptr{0, 1 << 31, syscall.PROT_READ, syscall.MAP_ANON}, syscall.ENOMEM},
 		{"unmap of the image", syscall.SYS_MUNMAP, [4]uintptr{board.Image, 4096}, syscall.EINVAL},
 		{"a signal that does not exist", syscall.SYS_TGKILL, [4]uintptr{1, 1, 65}, syscall.EINVAL},
 		{"a thread that does not exist", syscall.SYS_TGKILL, [4]uintptr{1, 0, 23}, syscall.EINVAL},
@@ -197,6 +221,6 @@ func figures() (string, error) {
 	for _, n := range s.Calls {
 		calls += int(n)
 	}
-	return fmt.Sprintf("%d switches, %d interrupts, %d signals, %d threads, %d calls, %d pages touched",
+	return fmt.Sprintf("%d switches, %d interrupts, %d signals, %d threads, %d calls, %d pages",
 		s.Switches, s.Interrupts, s.Signals, s.Threads, calls, s.PagesTouched), nil
 }

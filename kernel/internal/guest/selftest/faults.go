@@ -37,7 +37,8 @@ func recoveredFaults() (string, error) {
 		if !strings.Contains(err.Error(), tt.want) {
 			return "", fmt.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
-		if e, ok := err.(interface{ Addr() uintptr }); tt.address != 0 && (!ok || e.Addr() != tt.address) {
+		e, ok := err.(interface{ Addr() uintptr })
+		if tt.address != 0 && (!ok || e.Addr() != tt.address) {
 			return "", fmt.Errorf("%s: %v does not name %#x", tt.name, err, tt.address)
 		}
 	}

@@ -98,7 +98,8 @@ func demandZero() (string, error) {
 	}
 	after := sys.ReadStats()
 	if after.PagesInUse != before.PagesInUse {
-		return "", fmt.Errorf("%d pages in use after munmap, %d before", after.PagesInUse, before.PagesInUse)
+		return "", fmt.Errorf("%d pages in use after munmap, %d before",
+			after.PagesInUse, before.PagesInUse)
 	}
 	if err := fault(func() { b[5*pageSize] = 1 }); errors.Is(err, errNoFault) {
 		return "", errors.New("unmapped memory can still be written")
@@ -107,7 +108,8 @@ func demandZero() (string, error) {
 }
 
 func advise(b []byte, advice uintptr) error {
-	_, _, errno := syscall.Syscall(syscall.SYS_MADVISE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), advice)
+	_, _, errno := syscall.Syscall(syscall.SYS_MADVISE,
+		uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), advice)
 	if errno != 0 {
 		return fmt.Errorf("madvise: %w", errno)
 	}
@@ -115,7 +117,8 @@ func advise(b []byte, advice uintptr) error {
 }
 
 func unmap(b []byte) error {
-	_, _, errno := syscall.Syscall(syscall.SYS_MUNMAP, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0)
+	_, _, errno := syscall.Syscall(syscall.SYS_MUNMAP,
+		uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0)
 	if errno != 0 {
 		return fmt.Errorf("munmap: %w", errno)
 	}

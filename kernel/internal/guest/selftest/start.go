@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The boot page of the test that runs this has the lines "-verbose", "ram=..." and "WORD=two words".
+// The boot page of the test that runs this has the lines "-verbose", "ram=..." and "WORD=...".
 func arguments() (string, error) {
 	if want := []string{"holdfast", "-verbose"}; !slices.Equal(os.Args, want) {
 		return "", fmt.Errorf("os.Args %q, want %q", os.Args, want)
