@@ -148,7 +148,9 @@ func TestADRStaleIncarnationReplay(t *testing.T) {
 }
 
 // deliverAs hands a frame to the authority as if it had come on a session.
-func (p *pair) deliverAs(l *link, data []byte) { p.post(l.end(p.root), packet{at: p.now, data: data}) }
+func (p *pair) deliverAs(l *link, data []byte) {
+	p.post(l.end(p.root), packet{at: p.now, data: data})
+}
 
 func TestADRSuspectRecovery(t *testing.T) {
 	p := newPair(t)
@@ -433,7 +435,8 @@ func TestADRTheRemovedNodeIsNeverUsedAsARouter(t *testing.T) {
 		}
 		p.read(p.root, name)
 	}
-	if row := p.root.node.CountersRow(p.counter(p.root)).String(); !strings.Contains(row, " sends=0 ") {
+	row := p.root.node.CountersRow(p.counter(p.root)).String()
+	if !strings.Contains(row, " sends=0 ") {
 		t.Error(row)
 	}
 }

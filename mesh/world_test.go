@@ -305,7 +305,8 @@ func (w *world) labStep(m *machine, number int, object string) string {
 	}
 	a := m.answers[0]
 	if a.Status != mesh.Done {
-		return [...]string{"done", "lab off", "unknown step", "wrong role", "wrong order", "unfinished"}[a.Status]
+		return [...]string{"done", "lab off", "unknown step", "wrong role", "wrong order",
+			"unfinished"}[a.Status]
 	}
 	return w.names.Replace(a.Lines[0].String())
 }
