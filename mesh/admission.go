@@ -260,9 +260,9 @@ func (n *Node) admit(s *session) {
 }
 
 // formerHolders are the boots whose write leases may still cover objects that the joiner is to get:
-// its own predecessor, every other member, and whoever those wait for themselves (rule L16). That a
-// member loses something to the joiner is taken for granted: it may be the home of objects that only
-// it knows. The authority itself loses what it loses in this very step.
+// its own predecessor, every other member, and whoever those wait for themselves (rule L16). That
+// each member loses something to the joiner is taken for granted: it may be the home of objects
+// that only it knows. The authority itself loses what it loses in this very step.
 func (n *Node) formerHolders() []member.Wait {
 	var waits []member.Wait
 	for i := range n.members.All() {

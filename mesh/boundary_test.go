@@ -394,14 +394,14 @@ func TestTheNextTickIsNotLaterThanWhatItIsFor(t *testing.T) {
 }
 
 func capabilityOf(s *solo, object string) []byte {
-	c := request(s.self(), object, wire.Commit, s.node.Epoch(), 1).Capability
+	c := request(s.self(), object, wire.Commit, max(1, s.node.Epoch()), 1).Capability
 	return c[:]
 }
 
 func (s *solo) self() id.Node { return id.NodeOf(public(s.config.Key)) }
 
-// movedToAMember is an authority that has moved lab-1 to n1, which has had its lease and the word of
-// the move at 100, and whose next boot has then joined.
+// movedToAMember is an authority that has moved lab-1 to n1, which has had its lease and the word
+// of the move at 100, and whose next boot has then joined.
 func movedToAMember(t *testing.T) *solo {
 	s := authorityWithMember(t)
 	s.step(mesh.LabStep{Ticket: 1, Number: 2})

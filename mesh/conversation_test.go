@@ -18,8 +18,8 @@ import (
 // nodes say with what the scripts hold. `go test ./mesh -run Conversations -rewrite` writes them
 // anew; the difference is then read like any other. The commands:
 //
-//	nodes NAMES...          an authority and members, all off; options detect=off, route=off, lab=off,
-//	                        objects=N for the first N lab objects only
+//	nodes NAMES...          an authority and members, all off; options detect=off, route=off,
+//	                        lab=off, objects=N for the first N lab objects only
 //	twin NAME               adds NAME-twin, a machine with the same key
 //	config NAME OPTION      before its boot: allow=none, fail=MS
 //	boot NAME               switches a machine on

@@ -213,16 +213,17 @@ func TestOnlyTheBootInTheViewIsHeard(t *testing.T) {
 		say  func(*solo)
 		want bool
 	}{
-		"its own session":                {func(s *solo) { s.gets(1, 2, &wire.Ping{}) }, true},
-		"a session that names no boot":   {func(s *solo) { s.gets(2, 2, &wire.Ping{}) }, false},
-		"a session of another boot":      {func(s *solo) { s.gets(3, 2, &wire.Ping{}) }, false},
-		"a malformed frame":              {func(s *solo) { s.step(mesh.Frame{Session: 1}) }, false},
-		"a session that is not there":    {func(s *solo) { s.gets(9, 2, &wire.Ping{}) }, false},
-		"another node":                   {func(s *solo) { s.gets(4, 2, &wire.Ping{}) }, false},
-		"a new session of its boot":      {func(s *solo) { s.asks(2, n1Key, n1Boot) }, true},
-		"a request of an old epoch":      {func(s *solo) { s.gets(1, 1, &wire.ViewReq{}) }, true},
-		"a request of an epoch to come":  {func(s *solo) { s.gets(1, 9, &wire.ViewReq{}) }, true},
-		"a join of its boot, once again": {func(s *solo) { s.gets(2, 0, &wire.JoinReq{Boot: n1Boot}) }, true},
+		"its own session":               {func(s *solo) { s.gets(1, 2, &wire.Ping{}) }, true},
+		"a session that names no boot":  {func(s *solo) { s.gets(2, 2, &wire.Ping{}) }, false},
+		"a session of another boot":     {func(s *solo) { s.gets(3, 2, &wire.Ping{}) }, false},
+		"a malformed frame":             {func(s *solo) { s.step(mesh.Frame{Session: 1}) }, false},
+		"a session that is not there":   {func(s *solo) { s.gets(9, 2, &wire.Ping{}) }, false},
+		"another node":                  {func(s *solo) { s.gets(4, 2, &wire.Ping{}) }, false},
+		"a new session of its boot":     {func(s *solo) { s.asks(2, n1Key, n1Boot) }, true},
+		"a request of an old epoch":     {func(s *solo) { s.gets(1, 1, &wire.ViewReq{}) }, true},
+		"a request of an epoch to come": {func(s *solo) { s.gets(1, 9, &wire.ViewReq{}) }, true},
+		"a join of its boot, once again": {
+			func(s *solo) { s.gets(2, 0, &wire.JoinReq{Boot: n1Boot}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := authorityWithMember(t)
@@ -249,14 +250,15 @@ func TestAMemberBelievesOnlyTheAuthoritysKey(t *testing.T) {
 	low := &wire.StaleEpoch{Current: 1, AuthorityBoot: rootBoot, Node: n1ID, Boot: n1Boot}
 	copy(low.Signature[:], ed25519.Sign(rootKey, wire.SignedStale(low)))
 	for name, m := range map[string]wire.Message{
-		"a StaleEpoch of another key":   forged,
-		"a StaleEpoch to another boot":  other,
-		"a StaleEpoch of an old epoch":  low,
-		"a View of another key":         &wire.View{Certificate: certificate(pairView(9, true), stranger)},
-		"a View of an old epoch":        &wire.View{Certificate: certificate(pairView(1, true), rootKey)},
-		"a Confirm that answers nobody": &wire.Confirm{Certificate: certificate(pairView(9, true), rootKey)},
-		"a View without this boot": &wire.View{Certificate: certificate(
-			viewOf(9, true, map[*ed25519.PrivateKey]id.Boot{&rootKey: rootBoot, &n1Key: 1}), rootKey)},
+		"a StaleEpoch of another key":  forged,
+		"a StaleEpoch to another boot": other,
+		"a StaleEpoch of an old epoch": low,
+		"a View of another key":        viewFrame(pairView(9, true), stranger),
+		"a View of an old epoch":       viewFrame(pairView(1, true), rootKey),
+		"a Confirm that answers nobody": &wire.Confirm{
+			Certificate: certificate(pairView(9, true), rootKey)},
+		"a View without this boot": viewFrame(viewOf(9, true,
+			map[*ed25519.PrivateKey]id.Boot{&rootKey: rootBoot, &n1Key: 1}), rootKey),
 		"a Refuse":          &wire.Refuse{Word: refusal.NotAllowed},
 		"another Challenge": &wire.Challenge{Nonce: 6, AuthorityBoot: rootBoot + 1},
 	} {
@@ -274,7 +276,7 @@ func TestTwoViewsOfOneEpochHaltAMember(t *testing.T) {
 	s := newMember(t, nil)
 	v := viewOf(2, true, map[*ed25519.PrivateKey]id.Boot{
 		&rootKey: rootBoot, &n1Key: n1Boot, &n2Key: 1})
-	s.gets(1, 2, &wire.View{Certificate: certificate(v, rootKey)})
+	s.gets(1, 2, viewFrame(v, rootKey))
 	if !s.has("mesh-fail: fork epoch=2") || s.node.CanCommit(s.now) || s.node.CanRead(s.now) {
 		t.Error("a member serves on under a fork")
 	}
@@ -294,7 +296,7 @@ func TestACertificateOfItsOwnKeyHaltsAnAuthority(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := authorityWithMember(t)
-			m := &wire.View{Certificate: certificate(viewOf(c.epoch, true, boots), rootKey)}
+			m := viewFrame(viewOf(c.epoch, true, boots), rootKey)
 			s.gets(1, 2, m)
 			if halted := !s.node.CanCommit(s.now); halted != c.want {
 				t.Fatalf("halted: %v, want %v", halted, c.want)
@@ -333,7 +335,7 @@ func TestNoFrameStopsANode(t *testing.T) {
 		&wire.Join{AuthorityBoot: 1, Boot: 1, Timing: timing.Default},
 		&wire.JoinState{}, &wire.Confirm{Certificate: certificate(pairView(9, true), rootKey)},
 		&wire.Refuse{Word: refusal.Fork, RetryMS: 1<<32 - 1},
-		&wire.View{Certificate: certificate(pairView(9, true), rootKey)},
+		viewFrame(pairView(9, true), rootKey),
 		&wire.View{Certificate: []byte{1}}, &wire.ViewAck{Epoch: 1},
 		&wire.StaleEpoch{Current: 1, AuthorityBoot: 1, Node: n1ID, Boot: n1Boot},
 		request(rootID, "lab-0", wire.Commit, 1, 1), request(rootID, "unknown", wire.Stat, 1, 1),
@@ -343,14 +345,16 @@ func TestNoFrameStopsANode(t *testing.T) {
 			Word: refusal.Moved, Home: n1ID, Class: wire.Lease},
 	}
 	for name, make := range map[string]func() *solo{
-		"an authority alone":       func() *solo { return newSolo(t, soloConfig(rootKey, rootBoot)) },
-		"an authority in a view":   func() *solo { return authorityWithMember(t) },
-		"a member without a view":  func() *solo { return newSolo(t, soloConfig(n1Key, n1Boot)) },
-		"a member in a view":       func() *solo { return newMember(t, nil) },
-		"a member without routing": func() *solo { return newMember(t, func(c *mesh.Config) { c.Route = false }) },
+		"an authority alone":      func() *solo { return newSolo(t, soloConfig(rootKey, rootBoot)) },
+		"an authority in a view":  func() *solo { return authorityWithMember(t) },
+		"a member without a view": func() *solo { return newSolo(t, soloConfig(n1Key, n1Boot)) },
+		"a member in a view":      func() *solo { return newMember(t, nil) },
+		"a member without routing": func() *solo {
+			return newMember(t, func(c *mesh.Config) { c.Route = false })
+		},
 		"a halted authority": func() *solo {
 			s := authorityWithMember(t)
-			s.gets(1, 2, &wire.View{Certificate: certificate(pairView(9, true), rootKey)})
+			s.gets(1, 2, viewFrame(pairView(9, true), rootKey))
 			return s
 		},
 	} {

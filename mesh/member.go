@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"errors"
+	"slices"
 
 	"holdfast/mesh/detect"
 	"holdfast/mesh/evidence"
@@ -222,8 +223,17 @@ func (n *Node) enter(s *session, c view.Certificate) {
 	n.ask(s)
 }
 
+// joinRefusals are the words that a join can be refused with.
+var joinRefusals = []refusal.Word{refusal.WrongAuthority, refusal.BadSignature, refusal.NotAllowed,
+	refusal.Timing, refusal.Duplicate, refusal.Quarantine, refusal.Malformed, refusal.NotCurrent,
+	refusal.NotReady}
+
 // refused takes a refusal of the join. Without a time to come back it waits as long as is usual.
 func (n *Node) refused(s *session, m *wire.Refuse) {
+	if !slices.Contains(joinRefusals, m.Word) {
+		n.malformed(s)
+		return
+	}
 	if n.state != Joining || m.Nonce != 0 && m.Nonce != s.joining {
 		return
 	}

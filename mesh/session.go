@@ -88,8 +88,7 @@ func (n *Node) frame(in Frame) {
 	}
 	epoch, m, err := wire.Parse(in.Data)
 	if err != nil {
-		n.counted.malformed++
-		n.out.add(Close{s.id, "malformed"})
+		n.malformed(s)
 		return
 	}
 	s.heard = n.now
@@ -113,6 +112,12 @@ func (n *Node) frame(in Frame) {
 	} else {
 		n.memberFrame(s, epoch, m)
 	}
+}
+
+// malformed ends a session on which something came that no correct node sends.
+func (n *Node) malformed(s *session) {
+	n.counted.malformed++
+	n.out.add(Close{s.id, "malformed"})
 }
 
 // credit counts a frame as proof of life of the boot that the session's peer has named, if that is

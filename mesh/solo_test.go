@@ -255,6 +255,10 @@ func certificate(v view.View, key ed25519.PrivateKey) []byte {
 	return c.Append(nil)
 }
 
+func viewFrame(v view.View, key ed25519.PrivateKey) *wire.View {
+	return &wire.View{Certificate: certificate(v, key)}
+}
+
 // confirm plays the authority's side of a join.
 func (s *solo) confirm(session mesh.Session, v view.View) {
 	s.gets(session, v.Epoch, &wire.Challenge{Nonce: 5, AuthorityBoot: rootBoot})

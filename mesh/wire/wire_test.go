@@ -250,7 +250,8 @@ func TestValidSaysWhetherAppendWouldEncode(t *testing.T) {
 			Class:      Class(rapid.IntRange(0, 4).Draw(t, "class")),
 			Durability: Durability(rapid.IntRange(0, 3).Draw(t, "durability")),
 			IfVersion:  rapid.SampledFrom([]uint64{0, AnyVersion}).Draw(t, "version"),
-			Value:      make([]byte, rapid.SampledFrom([]int{0, 1, ValueMax, ValueMax + 1}).Draw(t, "value")),
+			Value: make([]byte, rapid.SampledFrom([]int{0, 1, ValueMax, ValueMax + 1}).
+				Draw(t, "value")),
 		}
 		encodes := func() (ok bool) {
 			defer func() { ok = recover() == nil }()
