@@ -14,6 +14,10 @@ RACE := $(if $(shell command -v gcc),-race)
 # Packages whose tests boot a kernel: run once, not under the race detector.
 BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/...
 
+# Packages that are the guest's alone, or have assembly: vetted for its processor too.
+GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio ./board/timer \
+	./board/at24c/internal/guest ./internal/bench/guest
+
 .PHONY: help image rig-bin qemu-installed qemu rig test test-host test-boot test-rig stdtest bench \
 	fuzz clean
 
@@ -48,7 +52,7 @@ test: test-host test-boot test-rig ## every test: host, boot in QEMU, the rig's 
 
 test-host: qemu-installed
 	go vet ./...
-	GOOS=linux GOARCH=arm GOARM=7 go vet ./kernel/... ./board/... ./netstack/...
+	GOOS=linux GOARCH=arm GOARM=7 go vet $(GUEST)
 	go test $(RACE) $$(go list ./... | grep -v -x -F -f <(go list $(BOOT)))
 
 test-boot: qemu-installed

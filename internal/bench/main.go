@@ -1,10 +1,10 @@
-// Bench prints the figures that the README quotes, beside those of the peer: TamaGo with imx-enet and
-// gVisor, measured in the same way on the same kind of machine.
+// Bench prints the figures that the README quotes, beside those of the peer: TamaGo with imx-enet
+// and gVisor, measured in the same way on the same kind of machine.
 //
-// Instructions are exact and repeatable: QEMU's -icount shift=0 makes one instruction one nanosecond
-// of guest time, whatever the host does. They are counted from the kernel's first instruction, less
-// the time that the guest waited for an interrupt. Wall-clock figures depend on the host; they are for
-// orientation.
+// Instructions are exact and repeatable: QEMU's -icount shift=0 makes one instruction one
+// nanosecond of guest time, whatever the host does. They are counted from the kernel's first
+// instruction, less the time that the guest waited for an interrupt. Wall-clock figures depend on
+// the host; they are for orientation.
 package main
 
 import (

@@ -42,8 +42,8 @@ func boot(ctx context.Context, image string, icount bool) (*machine, error) {
 	return m, err
 }
 
-// get fetches a path; QEMU's user network accepts at once, whatever the guest does, so only an answer
-// proves anything.
+// get fetches a path; QEMU's user network accepts at once, whatever the guest does, so only an
+// answer proves anything.
 func (m *machine) get(path string) (string, error) {
 	resp, err := m.client.Get("http://" + m.Forwarded(80).String() + path)
 	if err != nil {
@@ -231,10 +231,12 @@ func (m *machine) idle(t *table) error {
 	return err
 }
 
-// clockTicks is USER_HZ: the unit of the times in /proc/PID/stat, 100 on every Linux that Go runs on.
+// clockTicks is USER_HZ: the unit of the times in /proc/PID/stat, 100 on every Linux that Go runs
+// on.
 const clockTicks = 100
 
-// cpuTicks is the processor time that a process has used (proc(5): utime and stime, fields 14 and 15).
+// cpuTicks is the processor time that a process has used (proc(5): utime and stime, fields 14 and
+// 15).
 func cpuTicks(pid int) (float64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -40,7 +40,8 @@ func fail(err error) {
 
 type target struct{ pkg, name string }
 
-// list asks go test for the targets: lines with a target's name, then one with the package they are in.
+// list asks go test for the targets: lines with a target's name, then one with the package they are
+// in.
 func list() ([]target, error) {
 	out, err := exec.Command("go", "test", "-list", "^Fuzz", "./...").Output()
 	if err != nil {

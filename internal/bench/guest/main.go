@@ -1,6 +1,6 @@
-// Guest is the image that package bench measures: what any network service on this kernel has (net/http
-// over gVisor over ENET) and nothing of Holdfast's own, so that its figures can be put beside another
-// bare-metal Go's. It is no product.
+// Guest is the image that package bench measures: what any network service on this kernel has
+// (net/http over gVisor over ENET) and nothing of Holdfast's own, so that its figures can be put
+// beside another bare-metal Go's. It is no product.
 //
 //	80    HTTP: GET / a short text, GET /figures the counters
 //	5001  takes bytes and drops them

@@ -1,4 +1,5 @@
-// Cmd builds a bootable image of a package: `make image` for people, the same command as the tests'.
+// Cmd builds a bootable image of a package: `make image` for people, the same command as the
+// tests'.
 package main
 
 import (

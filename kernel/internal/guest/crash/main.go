@@ -1,3 +1,5 @@
+//go:build arm
+
 // Crash ends, or breaks the kernel, in the way that MODE names. The kernel's boot test judges what
 // the console shows and whether the board was reset.
 package main

@@ -1,3 +1,5 @@
+//go:build arm
+
 package main
 
 // Each of these makes the kernel's mode fault in its own way.

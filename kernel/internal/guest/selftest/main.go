@@ -1,3 +1,5 @@
+//go:build arm
+
 // Selftest runs on the bare machine and tries everything that the runtime asks of the kernel. It
 // prints one line for each check, "ok NAME: DETAIL" or "FAIL NAME: REASON", then a line with the
 // counts, and ends with exit status 0 if nothing failed. The kernel's boot test judges the lines.
