@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/checksum"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
@@ -88,6 +89,14 @@ func FuzzFrame(f *testing.F) {
 	add(0, fragment(0, header.IPv4FlagMoreFragments, 64), fragment(32, 0, 64)) // they overlap
 	add(0, fragment(0, header.IPv4FlagMoreFragments, 64), fragment(65528, 0, 64))
 	add(7, x.packet(s, header.ICMPv4ProtocolNumber, unreachable))
+	syn := func() []byte {
+		return x.segment(s, header.TCPFields{SrcPort: 80, Flags: header.TCPFlagSyn}, nil, nil)
+	}
+	add(0, from(syn(), addressOf(s)))                            // from itself to itself
+	add(0, from(syn(), tcpip.AddrFrom4([4]byte{10, 7, 0, 50})))  // from nobody
+	add(0, from(syn(), tcpip.AddrFrom4([4]byte{10, 7, 0, 255}))) // from everybody
+	add(0, from(syn(), tcpip.AddrFrom4([4]byte{127, 0, 0, 1})))  // from a host's inside
+	add(0, from(syn(), tcpip.AddrFrom4([4]byte{8, 8, 8, 8})))    // from where no route leads
 	for _, flags := range []header.TCPFlags{
 		0, header.TCPFlagSyn, header.TCPFlagAck, header.TCPFlagRst, header.TCPFlagFin, 0xff,
 	} {

@@ -103,7 +103,6 @@ func newStack(dev Device, c Config, options tcpOptions) (*Stack, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	silenceGVisor()
 	if c.Clock == nil {
 		c.Clock = newMachineClock()
 	}
@@ -231,10 +230,11 @@ func (s *Stack) Err() error {
 // The device stays open, because it is the caller's; frames that it still receives are dropped.
 func (s *Stack) Close() { s.gvisor.Destroy() }
 
-// silenceGVisor drops what gVisor would log to standard error. On the node that is the console,
-// whose lines are evidence, and one stranger's bad segment is one line there; Stats counts the same
-// events.
-func silenceGVisor() { log.SetTarget(nowhere{}) }
+// init drops what gVisor would log to standard error. On the node that is the console, whose lines
+// are evidence, and a stranger's bad packet is a line there; Stats counts the same events. It must
+// come before the first stack, because the logger's field is not guarded, and it must be the field,
+// because parts of gVisor have kept the logger since their own init.
+func init() { log.Log().Emitter = nowhere{} }
 
 // nowhere is a log.Emitter.
 type nowhere struct{}

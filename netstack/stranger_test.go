@@ -1,13 +1,17 @@
 package netstack
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
+	"os"
+	"os/exec"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"gvisor.dev/gvisor/pkg/log"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/checksum"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
@@ -173,7 +177,7 @@ func (x *stranger) ping(t testing.TB, s *Stack) {
 // checkAlive is what a stack must still do after anything at all has arrived.
 func (x *stranger) checkAlive(t testing.TB, s *Stack) {
 	t.Helper()
-	x.clock.Run(2 * time.Second) // what it set off comes out
+	x.clock.Run(5 * time.Second) // what it set off comes out, failed address resolution included
 	x.ping(t, s)
 	x.shake(t, s, 61000, 0x10000000)
 	if err := s.Err(); err != nil {
@@ -189,6 +193,59 @@ func chunks(data []byte, limit int, each func(head uint16, piece []byte)) {
 		n := min(int(head&0x7ff), limit, len(data)-2)
 		each(head>>11, data[2:2+n])
 		data = data[2+n:]
+	}
+}
+
+// from rewrites a packet's source address.
+func from(packet []byte, addr tcpip.Address) []byte {
+	ip := header.IPv4(packet[frameHeader:])
+	sum := uint32(fold(sum16(addr.AsSlice()))) + 0xffff - uint32(fold(sum16(ip[12:16])))
+	if ip.TransportProtocol() == header.TCPProtocolNumber { // its checksum covers the addresses
+		m := header.TCP(ip.Payload())
+		m.SetChecksum(^fold(uint32(^m.Checksum()) + sum))
+	}
+	ip.SetSourceAddress(addr)
+	ip.SetChecksum(0)
+	ip.SetChecksum(^ip.CalculateChecksum())
+	return packet
+}
+
+func TestAFloodOfConnectionRequestsEndsNoService(t *testing.T) {
+	s, x := victim(t)
+	for i := range 20 * backlog {
+		syn := x.segment(s, header.TCPFields{
+			SrcPort: uint16(1024 + i), Flags: header.TCPFlagSyn, WindowSize: 8192,
+		}, nil, nil)
+		if i%2 == 0 { // half of them from hosts that are not there
+			syn = from(syn, tcpip.AddrFrom4([4]byte{10, 7, 0, byte(100 + i%100)}))
+		}
+		x.send(syn)
+	}
+	x.clock.Run(10 * time.Millisecond) // nothing has timed out yet
+	x.ping(t, s)
+	x.shake(t, s, 61000, 0x10000000)
+	if got := s.Stats(); got.ConnectionsAccepted != 1 || got.SegmentsInvalid != 0 {
+		t.Errorf("statistics %+v", got)
+	}
+}
+
+// The test looks at a program's standard error as a whole, so that it runs itself as one.
+func TestAStrangerMakesTheConsoleNoNoise(t *testing.T) {
+	const inside = "NETSTACK_TEST_INSIDE"
+	if os.Getenv(inside) != "" {
+		s, x := victim(t)
+		syn := x.segment(s, header.TCPFields{SrcPort: 80, Flags: header.TCPFlagSyn}, nil, nil)
+		x.send(from(syn, tcpip.AddrFrom4([4]byte{127, 0, 0, 1}))) // gVisor logs it as Martian
+		x.clock.Run(time.Second)
+		log.Warningf("a warning of gVisor's")
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), inside+"=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if out, err := cmd.Output(); err != nil || stderr.Len() != 0 {
+		t.Errorf("%v, standard error %q, output %q", err, stderr.Bytes(), out)
 	}
 }
 
