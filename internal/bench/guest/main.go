@@ -13,11 +13,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"runtime"
 
-	"holdfast/board"
-	"holdfast/board/enet"
+	"holdfast/internal/guest"
 	"holdfast/kernel/sys"
 	"holdfast/netstack"
 )
@@ -25,7 +23,7 @@ import (
 func main() {
 	entered := sys.ReadStats().Entered
 	fmt.Printf("bench: main ticks=%d\n", sys.Counter()-entered)
-	s, err := network()
+	s, err := guest.Network(netip.MustParsePrefix("10.0.2.15/24"), netip.MustParseAddr("10.0.2.2"))
 	if err != nil {
 		panic(err)
 	}
@@ -41,22 +39,6 @@ func main() {
 	http.HandleFunc("/figures", figures)
 	fmt.Println("bench: serving")
 	panic(http.Serve(l, nil))
-}
-
-func network() (*netstack.Stack, error) {
-	irq, err := os.OpenFile(fmt.Sprint("/dev/irq/", board.IRQENET1), os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	mac := [6]byte{2, 0, 0, 0, 0, 15}
-	dma, size := sys.DMA()
-	port, err := enet.Open(enet.Config{Base: board.ENET1, MDIO: board.ENET2, MAC: mac, DMA: dma,
-		DMASize: size, Interrupt: irq})
-	if err != nil {
-		return nil, err
-	}
-	return netstack.New(port, netstack.Config{MAC: mac,
-		Addr: netip.MustParsePrefix("10.0.2.15/24"), Gateway: netip.MustParseAddr("10.0.2.2")})
 }
 
 func serve(s *netstack.Stack, port uint16, handle func(net.Conn)) {
