@@ -29,7 +29,7 @@ import (
 const codeUsage = 64
 
 // errInterrupted is the cause for which a run ends when the user wants it to.
-var errInterrupted = errors.New("interrupted")
+var errInterrupted = errors.New("interrupted by the user")
 
 // commandLine is the grammar of the command line.
 type commandLine struct {

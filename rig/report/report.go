@@ -29,7 +29,7 @@ type Result struct {
 	Seconds float64         `json:"seconds"` // how long the run took
 	Exit    judge.Code      `json:"exit"`
 	Meaning string          `json:"meaning"` // of Exit
-	Outcome journal.Outcome `json:"outcome"`
+	Outcome journal.Outcome `json:"outcome"` // "" when the rig was killed
 	Reason  string          `json:"reason,omitempty"`
 	Image   string          `json:"image_sha256"`
 	QEMU    string          `json:"qemu"`
@@ -38,7 +38,7 @@ type Result struct {
 	Tails   []Tail          `json:"tails,omitempty"` // of a run that ended early
 }
 
-// Tail is the newest console lines of a node.
+// Tail is the newest console lines of a node. Ids of nodes and objects are replaced by names.
 type Tail struct {
 	Node  string `json:"node"`
 	Lines []Line `json:"lines"`
@@ -63,19 +63,36 @@ func Of(r *judge.Run, v judge.Verdict) Result {
 		Image: r.Info.SHA256, QEMU: r.Info.QEMU, RAM: r.Info.RAM,
 		Checks: v.Results,
 	}
-	if v.End.Outcome != journal.Complete {
+	if result.early() {
 		result.Tails = tails(r)
+	}
+	switch v.End.Outcome {
+	case journal.Interrupted:
+		if v.Code == judge.CodeTrouble {
+			result.Meaning = result.Reason
+		}
+	case "":
+		result.Reason = "its journal has no end, so that the rig was killed"
 	}
 	return result
 }
 
+// tails returns the newest lines of each node, with names for ids.
 func tails(r *judge.Run) []Tail {
+	var names []string
+	for _, n := range r.Info.Nodes {
+		names = append(names, n.ID, n.Name)
+	}
+	for _, o := range r.Info.Objects {
+		names = append(names, o.ID, o.Name)
+	}
+	named := strings.NewReplacer(names...)
 	var all []Tail
 	for _, n := range r.Info.Nodes {
 		t := Tail{Node: n.Name}
 		for _, record := range r.Records {
 			if record.Kind == journal.KindConsole && record.Node == n.Name {
-				t.Lines = append(t.Lines, Line{record.At, record.Line})
+				t.Lines = append(t.Lines, Line{record.At, named.Replace(record.Line)})
 			}
 		}
 		if len(t.Lines) > 0 {
@@ -142,7 +159,7 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 		b.WriteString("\n")
 	}
 	if r.early() {
-		fmt.Fprintf(&b, "  The run ended early (%s): %s\n", orNone(string(r.Outcome)), r.Reason)
+		fmt.Fprintf(&b, "  The run ended early: %s\n", r.Reason)
 		r.lastWords(&b, style)
 	}
 	if folder != "" {
@@ -162,13 +179,6 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 	fmt.Fprintf(&b, "  %s\n", style.status(statusOf(r.Exit), exit))
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "nobody knows how"
-	}
-	return s
 }
 
 func statusOf(c judge.Code) judge.Status {

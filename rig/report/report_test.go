@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 )
@@ -90,6 +91,43 @@ func TestArtefactsThatWereNotKeptAreNotNamed(t *testing.T) {
 	}
 	if strings.Contains(text.String(), "Artefacts") {
 		t.Error(text.String())
+	}
+}
+
+func TestARunThatEndedEarlyIsExplained(t *testing.T) {
+	node := id.Node(id.Sum([]byte("n0"))).String()
+	object := id.ObjectOf("lab-0").String()
+	records := []journal.Record{
+		{N: 1, Kind: journal.KindRun, Run: &journal.Run{
+			Nodes:   []journal.Node{{Name: "n0", ID: node}},
+			Objects: []journal.Object{{Name: "lab-0", ID: object}},
+		}},
+	}
+	for n := 2; n < 20; n++ {
+		records = append(records, journal.Record{N: n, At: 5, Kind: journal.KindConsole, Node: "n0",
+			Boot: 1, Line: node + " has " + object})
+	}
+	for _, c := range []struct {
+		end             []journal.Record
+		reason, meaning string
+	}{
+		{nil, "its journal has no end, so that the rig was killed", judge.CodeInconclusive.String()},
+		{[]journal.Record{{Kind: journal.KindEnd, End: &journal.End{
+			Outcome: journal.Interrupted, Reason: "interrupted by the user",
+		}}}, "interrupted by the user", "interrupted by the user"},
+	} {
+		run, err := judge.New(append(records, c.end...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Of(run, judge.Judge(run, nil))
+		if r.Reason != c.reason || r.Meaning != c.meaning {
+			t.Errorf("reason %q, meaning %q; want %q, %q", r.Reason, r.Meaning, c.reason, c.meaning)
+		}
+		if len(r.Tails) != 1 || len(r.Tails[0].Lines) != tailMost ||
+			r.Tails[0].Lines[0] != (Line{5, "n0 has lab-0"}) {
+			t.Errorf("last lines are %+v", r.Tails)
+		}
 	}
 }
 
