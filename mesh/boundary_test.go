@@ -1,6 +1,7 @@
 package mesh_test
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"testing"
 
@@ -138,39 +139,6 @@ func TestAnOldBarrierDoesNotAnswerForANewOne(t *testing.T) {
 	}
 }
 
-func TestANewBootGetsItsLeaseFromTheFenceOn(t *testing.T) {
-	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
-		s := authorityWithMember(t)
-		s.step(mesh.LinkDown{Session: 1})
-		s.joins(2, n1Key, n1Boot+1)
-		s.until(at)
-		s.asks(2, n1Key, n1Boot+1)
-		return s.count(wire.KindLeaseAck) > 0
-	}, from}.test(t)
-}
-
-// TestANewcomerGetsItsLeaseFromTheFenceOn: nobody but n1 knows what n1 is the home of, so that the
-// newcomer may have got something from it.
-func TestANewcomerGetsItsLeaseFromTheFenceOn(t *testing.T) {
-	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
-		c := soloConfig(rootKey, rootBoot)
-		c.LabObject = nil
-		s := authorityOf(t, c)
-		s.joins(2, n2Key, 1)
-		s.until(at)
-		s.asks(2, n2Key, 1)
-		return s.count(wire.KindLeaseAck) > 0
-	}, from}.test(t)
-}
-
-func TestANewcomerGetsItsLeaseOnceTheOthersHaveTheNewView(t *testing.T) {
-	s := authorityWithMember(t)
-	s.joins(2, n2Key, 1)
-	s.gets(1, 3, &wire.ViewAck{Epoch: 3, Digest: s.node.Digest()})
-	s.asks(2, n2Key, 1)
-	latest[*wire.LeaseAck](s)
-}
-
 func TestAnOldBootIsProbedForOneSecond(t *testing.T) {
 	boundary{200 + 1000, func(t *testing.T, at when.Instant) bool {
 		s := authorityWithMember(t)
@@ -287,6 +255,43 @@ func TestTheSecondCheckIsTheOneThatCounts(t *testing.T) {
 	}, until}.test(t)
 }
 
+func TestAPauseBetweenTheTwoChecksDiscardsTheCommit(t *testing.T) {
+	s := authorityWithMember(t)
+	s.held = true
+	s.gets(1, 2, request(n1ID, "lab-1", wire.Commit, 2, 1))
+	s.now += timing.PauseMS + 1
+	s.step(mesh.Rechecked{Ticket: 1})
+	if w := latest[*wire.RouteRep](s).Word; w != refusal.NotCurrent {
+		t.Errorf("answered with %v", w)
+	}
+	if v := s.node.Version(id.ObjectOf("lab-1")); v != 0 {
+		t.Errorf("version %d is published", v)
+	}
+}
+
+func TestANewViewEndsTheLeaseAndWhatWasAskedFor(t *testing.T) {
+	s := newMember(t, nil)
+	s.tickAt(2000)
+	asked := latest[*wire.LeaseReq](s)
+	v := viewOf(3, true, map[*ed25519.PrivateKey]id.Boot{
+		&rootKey: rootBoot, &n1Key: n1Boot, &n2Key: 1})
+	s.gets(1, 3, viewFrame(v, rootKey))
+	if s.node.Epoch() != 3 || s.node.CanCommit(s.now) {
+		t.Fatal("the lease of the old view is valid under the new one")
+	}
+	again := latest[*wire.LeaseReq](s)
+	if again.Nonce == asked.Nonce || again.Digest != s.node.Digest() {
+		t.Fatal("no lease is asked for under the new view")
+	}
+	for _, nonce := range []id.Nonce{asked.Nonce, again.Nonce} {
+		s.gets(1, 3, &wire.LeaseAck{Incarnation: again.Incarnation, Digest: again.Digest,
+			AuthorityBoot: rootBoot, Nonce: nonce})
+		if got := s.node.CanCommit(s.now); got != (nonce == again.Nonce) {
+			t.Errorf("the answer to request %v gives a lease: %v", nonce, got)
+		}
+	}
+}
+
 func TestTheLeaseCountsFromWhenItWasAskedFor(t *testing.T) {
 	const asked, answered = 2000, 3900
 	boundary{asked + timing.WriteLeaseMS, func(t *testing.T, at when.Instant) bool {
@@ -399,43 +404,3 @@ func capabilityOf(s *solo, object string) []byte {
 }
 
 func (s *solo) self() id.Node { return id.NodeOf(public(s.config.Key)) }
-
-// movedToAMember is an authority that has moved lab-1 to n1, which has had its lease and the word
-// of the move at 100, and whose next boot has then joined.
-func movedToAMember(t *testing.T) *solo {
-	s := authorityWithMember(t)
-	s.step(mesh.LabStep{Ticket: 1, Number: 2})
-	m := latest[*wire.Move](s)
-	s.gets(1, 2, &wire.MoveAck{Object: m.Object, MoveEpoch: m.MoveEpoch})
-	s.asks(1, n1Key, n1Boot)
-	if latest[*wire.LeaseAck](s).Moved != m.MoveEpoch {
-		t.Fatal("the LeaseAck does not name the move")
-	}
-	s.step(mesh.LinkDown{Session: 1})
-	s.joins(2, n1Key, n1Boot+1)
-	s.clear()
-	return s
-}
-
-func TestAMovedObjectIsServedAgainFromTheFenceOn(t *testing.T) {
-	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
-		s := movedToAMember(t)
-		s.until(at)
-		s.gets(2, 3, request(n1ID, "lab-1", wire.Commit, 3, 1))
-		w := latest[*wire.RouteRep](s).Word
-		if w != refusal.OK && w != refusal.Draining {
-			t.Errorf("refused with %v", w)
-		}
-		return w == refusal.OK
-	}, from}.test(t)
-}
-
-func TestAMovedObjectIsMovedAgainFromTheFenceOn(t *testing.T) {
-	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
-		s := movedToAMember(t)
-		s.until(at)
-		s.gets(2, 3, &wire.Ping{})
-		s.step(mesh.LabStep{Ticket: 2, Number: 2})
-		return latest[*wire.Move](s).Object == id.ObjectOf("lab-1")
-	}, from}.test(t)
-}

@@ -1,0 +1,124 @@
+package mesh_test
+
+import (
+	"testing"
+
+	"holdfast/mesh"
+	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
+)
+
+// What a live holder may still have is not given to another before it has acknowledged the new
+// view, or FENCE has passed since its last LeaseAck (rule L16).
+
+func TestANewBootGetsItsLeaseFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		s := authorityWithMember(t)
+		s.step(mesh.LinkDown{Session: 1})
+		s.joins(2, n1Key, n1Boot+1)
+		s.until(at)
+		s.asks(2, n1Key, n1Boot+1)
+		return s.count(wire.KindLeaseAck) > 0
+	}, from}.test(t)
+}
+
+// TestANewcomerGetsItsLeaseFromTheFenceOn: nobody but n1 knows what n1 is the home of, so that the
+// newcomer may have got something from it.
+func TestANewcomerGetsItsLeaseFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		c := soloConfig(rootKey, rootBoot)
+		c.LabObject = nil
+		s := authorityOf(t, c)
+		s.joins(2, n2Key, 1)
+		s.until(at)
+		s.asks(2, n2Key, 1)
+		return s.count(wire.KindLeaseAck) > 0
+	}, from}.test(t)
+}
+
+func TestANewcomerGetsItsLeaseOnceTheOthersHaveTheNewView(t *testing.T) {
+	s := authorityWithMember(t)
+	old := s.node.Digest()
+	s.joins(2, n2Key, 1)
+	for _, ack := range []wire.ViewAck{{Epoch: 2, Digest: old}, {Epoch: 3, Digest: old}} {
+		s.gets(1, 3, &ack)
+		s.asks(2, n2Key, 1)
+		if s.count(wire.KindLeaseAck) != 0 {
+			t.Fatalf("the acknowledgement of another view counts: %+v", ack)
+		}
+	}
+	s.gets(1, 3, &wire.ViewAck{Epoch: 3, Digest: s.node.Digest()})
+	s.asks(2, n2Key, 1)
+	latest[*wire.LeaseAck](s)
+}
+
+func TestAThirdBootInheritsTheFenceOfTheFirst(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		s := authorityWithMember(t)
+		s.step(mesh.LinkDown{Session: 1})
+		s.joins(2, n1Key, n1Boot+1)
+		s.step(mesh.LinkDown{Session: 2})
+		s.until(5000)
+		s.joins(3, n1Key, n1Boot+2)
+		s.until(at)
+		s.asks(3, n1Key, n1Boot+2)
+		return s.count(wire.KindLeaseAck) > 0
+	}, from}.test(t)
+}
+
+func TestANewcomerInheritsTheFenceOfAReplacedBoot(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		s := authorityWithMember(t)
+		s.step(mesh.LinkDown{Session: 1})
+		s.joins(2, n1Key, n1Boot+1)
+		s.until(5000)
+		s.joins(3, n2Key, 1)
+		s.gets(2, 4, &wire.ViewAck{Epoch: 4, Digest: s.node.Digest()}) // of n1's new boot only
+		s.until(at)
+		s.asks(3, n2Key, 1)
+		return s.count(wire.KindLeaseAck) > 0
+	}, from}.test(t)
+}
+
+// movedToAMember is an authority that has moved lab-1 to n1, which has had its lease and the word
+// of the move at 100, and whose next boot has then joined.
+func movedToAMember(t *testing.T) *solo {
+	s := authorityWithMember(t)
+	s.step(mesh.LabStep{Ticket: 1, Number: 2})
+	m := latest[*wire.Move](s)
+	s.gets(1, 2, &wire.MoveAck{Object: m.Object, MoveEpoch: m.MoveEpoch})
+	s.asks(1, n1Key, n1Boot)
+	if latest[*wire.LeaseAck](s).Moved != m.MoveEpoch {
+		t.Fatal("the LeaseAck does not name the move")
+	}
+	s.step(mesh.LinkDown{Session: 1})
+	s.joins(2, n1Key, n1Boot+1)
+	s.clear()
+	return s
+}
+
+func TestAMovedObjectIsServedAgainFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		s := movedToAMember(t)
+		s.until(at)
+		s.gets(2, 3, request(n1ID, "lab-1", wire.Commit, 3, 1))
+		w := latest[*wire.RouteRep](s).Word
+		if w != refusal.OK && w != refusal.Draining {
+			t.Errorf("refused with %v", w)
+		}
+		return w == refusal.OK
+	}, from}.test(t)
+}
+
+func TestAMovedObjectIsMovedAgainFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		s := movedToAMember(t)
+		s.until(at)
+		s.gets(2, 3, &wire.Ping{})
+		s.step(mesh.LabStep{Ticket: 2, Number: 2})
+		return latest[*wire.Move](s).Object == id.ObjectOf("lab-1")
+	}, from}.test(t)
+}
