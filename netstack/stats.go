@@ -16,7 +16,7 @@ type Stats struct {
 	PacketsMalformed uint64 // IPv4 and ARP
 	SegmentsInvalid  uint64 // TCP: bad header or wrong checksum
 
-	SegmentsReceived      uint64 // TCP, valid
+	SegmentsReceived      uint64 // TCP, valid; joined ones count once
 	SegmentsSent          uint64 // TCP, with retransmissions
 	SegmentsRetransmitted uint64
 	Timeouts              uint64 // retransmission timer runs

@@ -109,6 +109,27 @@ func TestFramesThatWereHandledDoNotInterruptAgain(t *testing.T) {
 	}
 }
 
+func TestIdleComesBehindEachBurst(t *testing.T) {
+	m := newModel(t, modelBase)
+	p := m.open(t)
+	m.arrive(numbered(60, 0), numbered(60, 1), numbered(60, 2))
+	var happened []string
+	p.ReceiveBursts(
+		func([]byte) { happened = append(happened, "frame") },
+		func() {
+			happened = append(happened, "idle")
+			if len(happened) > 4 {
+				p.Close()
+				return
+			}
+			m.arrive(numbered(60, 3))
+		},
+	)
+	if got := strings.Join(happened, " "); got != "frame frame frame idle frame idle" {
+		t.Errorf("happened: %s", got)
+	}
+}
+
 func TestWhatIsNoWholeFrameIsCountedAndDropped(t *testing.T) {
 	long, good := 1600, 1514
 	for _, c := range []struct {
