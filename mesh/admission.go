@@ -30,6 +30,8 @@ const (
 	probeMS   = 1_000 // how long an old boot has to answer before it is replaced
 	readyMS   = 6_000 // how long a learner has to hold all records
 	refusalMS = 5_000 // when a refused joiner may ask again
+
+	refusalMaxMS = 600_000 // the longest that a joiner lets itself be told to wait
 )
 
 type stage uint8
@@ -227,10 +229,11 @@ func (n *Node) admissionTime() {
 	}
 }
 
-// excuseProbes gives a probed boot the time back in which this node did not listen (rule L5).
-func (n *Node) excuseProbes(pause when.Span) {
+// excuseAdmissions gives probed boots and learners the time back in which this node did not listen
+// (rule L5).
+func (n *Node) excuseAdmissions(pause when.Span) {
 	for i := range n.sessions {
-		if a := &n.sessions[i].admission; a.stage == stageProbing {
+		if a := &n.sessions[i].admission; a.stage >= stageProbing {
 			a.until = a.until.Add(pause)
 		}
 	}

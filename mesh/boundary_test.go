@@ -339,6 +339,16 @@ func TestARefusedJoinerWaitsAsLongAsItWasTold(t *testing.T) {
 	}, from}.test(t)
 }
 
+func TestARefusedJoinerDoesNotWaitForEver(t *testing.T) {
+	boundary{600_000, func(t *testing.T, at when.Instant) bool {
+		s := newSolo(t, soloConfig(n1Key, n1Boot))
+		s.step(mesh.LinkUp{Session: 1, Key: public(rootKey)})
+		s.gets(1, 1, &wire.Refuse{Word: refusal.NotAllowed, RetryMS: 1<<32 - 1})
+		s.tickAt(at)
+		return s.count(wire.KindJoinReq) > 1
+	}, from}.test(t)
+}
+
 func TestAMemberDialsOnceItsSessionsAreSilentForTheSuspicionTime(t *testing.T) {
 	boundary{timing.SuspectMS, func(t *testing.T, at when.Instant) bool {
 		s := newMember(t, nil)
@@ -366,6 +376,25 @@ func TestAGapIsAPauseWhenItIsLongerThanItsBound(t *testing.T) {
 		s.step(mesh.Tick{})
 		return s.has("mesh-fail: paused")
 	}, [3]bool{false, false, true}}.test(t)
+}
+
+func TestAPauseIsNoTimeForAProbeOrALearner(t *testing.T) {
+	const pause = 20_000
+	s := authorityWithMember(t)
+	s.asksToJoin(2, n1Key, n1Boot+1) // probes n1
+	probe := latest[*wire.Ping](s).Nonce
+	s.asksToJoin(3, n2Key, 1) // learns
+	s.now += pause
+	s.step(mesh.Tick{})
+	if s.count(wire.KindRefuse) != 0 || s.count(wire.KindJoinState) != 1 {
+		t.Fatal("a verdict about what this node could not hear")
+	}
+	s.until(s.now.Add(500))
+	s.gets(1, 2, &wire.Pong{Nonce: probe})
+	s.gets(3, 0, &wire.JoinReady{Nonce: latest[*wire.JoinState](s).Nonce})
+	if s.count(wire.KindRefuse) != 1 || s.node.Epoch() != 3 {
+		t.Error("the old boot has answered and the learner is ready: both count")
+	}
 }
 
 func TestAClockThatGoesBackIsAPause(t *testing.T) {

@@ -238,7 +238,7 @@ func (n *Node) refused(s *session, m *wire.Refuse) {
 		return
 	}
 	s.challenge, s.joining = 0, 0
-	n.member.after = n.now.Add(max(resendMS, when.Span(m.RetryMS)))
+	n.member.after = n.now.Add(min(max(resendMS, when.Span(m.RetryMS)), refusalMaxMS))
 	n.print(evidence.New("mesh-join", "refused").Node("node", n.self).Word("reason", m.Word))
 }
 

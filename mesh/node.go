@@ -143,7 +143,7 @@ func (n *Node) paused(d when.Span, kind string) {
 	n.pauses++
 	if kind == "gap" {
 		n.members.Excuse(n.now, d)
-		n.excuseProbes(d)
+		n.excuseAdmissions(d)
 	}
 	n.member.lease.Zero()
 	n.print(evidence.New("mesh-fail", "paused").Span("ms", d).Str("kind", kind))

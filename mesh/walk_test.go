@@ -170,8 +170,8 @@ func (k *walk) damage() {
 		return
 	}
 	p := &e.queue[k.r.IntN(len(e.queue))]
-	if p.news != frame || len(p.data) == 0 {
-		return
+	if kind, ok := kindOf(p.data); p.news != frame || !ok || kind == wire.KindRefuse {
+		return // a Refuse may ask for ten minutes, which no walk waits for
 	}
 	p.data = append([]byte(nil), p.data...)
 	p.data[k.r.IntN(len(p.data))] ^= byte(1 << k.r.IntN(8))
