@@ -131,7 +131,9 @@ func (n *Node) compare(v *view.View) {
 
 func (n *Node) refuseJoin(s *session, nonce id.Nonce, w refusal.Word, retry uint32) {
 	s.admission = admission{}
-	n.print(evidence.New("mesh-join", "refused").Node("node", s.peer).Word("reason", w))
+	if s.refusals.due(n.now) {
+		n.print(evidence.New("mesh-join", "refused").Node("node", s.peer).Word("reason", w))
+	}
 	n.send(s, &wire.Refuse{Nonce: nonce, Word: w, RetryMS: retry})
 }
 

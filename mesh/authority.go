@@ -8,7 +8,6 @@ import (
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/timing"
 	"holdfast/mesh/view"
-	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
 
@@ -18,8 +17,8 @@ const resendMS = 1_000
 // authority is what only the authority holds. It alone signs views: it admits, convicts and removes
 // (ADR-0008 section 2).
 type authority struct {
-	toldRefuse when.Instant // when it last said that it refused an unproven epoch
-	committed  bool         // an object may have been committed in this boot, here or elsewhere
+	unproven  pace // saying that an epoch is unproven
+	committed bool // an object may have been committed in this boot, here or elsewhere
 
 	move      move     // the lab move under way
 	moveEpoch id.Epoch // of the latest one
@@ -215,10 +214,9 @@ func (n *Node) current(s *session, epoch id.Epoch) bool {
 
 // tellStale tells a boot that is not in the view what the current epoch is, at most once a second.
 func (n *Node) tellStale(s *session) {
-	if s.boot == 0 || s.told != 0 && n.now.Sub(s.told) < resendMS {
+	if s.boot == 0 || !s.told.due(n.now) {
 		return
 	}
-	s.told = n.now
 	m := &wire.StaleEpoch{Current: n.view().Epoch, AuthorityBoot: n.c.Boot, Node: s.peer, Boot: s.boot}
 	n.sign(m.Signature[:], wire.SignedStale(m))
 	n.send(s, m)
@@ -228,8 +226,7 @@ func (n *Node) tellStale(s *session) {
 // and asks for the certificate. The claim alone is no proof that this authority has forgotten
 // something.
 func (n *Node) unproven(s *session) {
-	if a := &n.authority; a.toldRefuse == 0 || n.now.Sub(a.toldRefuse) >= resendMS {
-		a.toldRefuse = n.now
+	if n.authority.unproven.due(n.now) {
 		n.print(evidence.New("mesh-fail", "refused").Str("reason", "unproven"))
 		n.send(s, &wire.ViewReq{})
 	}

@@ -61,6 +61,24 @@ func TestNoFrameStopsANode(t *testing.T) {
 	}
 }
 
+func TestAPeerCannotFillTheConsole(t *testing.T) {
+	s := authorityWithMember(t)
+	s.step(mesh.LinkUp{Session: 2, Key: public(n2Key)})
+	for range 100 { // a bad Join, a claim of an epoch to come, a boot that is in no view
+		s.gets(2, 0, &wire.JoinReq{Boot: 1})
+		j := signedJoin(n2Key, 1, latest[*wire.Challenge](s))
+		j.Challenge++
+		s.gets(2, 0, j)
+		s.gets(1, 9, &wire.ViewReq{})
+		s.gets(1, 9, s.leaseReq(n1Key, n1Boot, 1))
+		s.gets(2, 2, s.leaseReq(n2Key, 1, 1))
+	}
+	if len(s.lines) != 2 || s.count(wire.KindStaleEpoch) != 1 {
+		t.Errorf("%d rows and %d StaleEpochs in one millisecond", len(s.lines),
+			s.count(wire.KindStaleEpoch))
+	}
+}
+
 func TestTooManySessionsAreClosedAndNothingElse(t *testing.T) {
 	s := newSolo(t, soloConfig(rootKey, rootBoot))
 	for i := range mesh.Session(40) {

@@ -25,13 +25,30 @@ type session struct {
 	sent  when.Instant // last transmission
 
 	// The authority's.
-	barriers  int          // asked for and not yet reached
-	admission admission    // of the peer's boot
-	told      when.Instant // when the peer was last told that it is stale, 0 for never
+	barriers  int       // asked for and not yet reached
+	admission admission // of the peer's boot
+	told      pace      // telling the peer that it is stale
+	refusals  pace      // saying that it was refused
 
 	// A member's.
 	challenge id.Nonce // the latest one that was answered with a Join
 	joining   id.Nonce // of that Join
+}
+
+// pace holds back what was done less than a second ago: what a peer can provoke must not fill the
+// console or the link.
+type pace struct {
+	begun bool
+	last  when.Instant
+}
+
+// due reports whether it may be done again, and takes it as done.
+func (p *pace) due(now when.Instant) bool {
+	if p.begun && now.Sub(p.last) < resendMS {
+		return false
+	}
+	p.begun, p.last = true, now
+	return true
 }
 
 func (n *Node) linkUp(in LinkUp) {
