@@ -11,6 +11,7 @@ import (
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
 	"holdfast/mesh/timing"
 	"holdfast/mesh/when"
 	"holdfast/nvram"
@@ -39,7 +40,10 @@ func Boot(m Machine) *Node {
 	envReason := n.loadEnvironment(store)
 	key, boots := n.loadIdentity(store)
 	n.seededFrom = n.seed(store, boots)
-	n.single = n.decide(envReason, key)
+	n.single, n.singleNote = n.decide(envReason, key)
+	if n.singleNote != "" {
+		n.log.Note(n.singleNote)
+	}
 	if n.single != "" {
 		n.print(evidence.New(evidence.Single).Str("reason", n.single))
 	}
@@ -113,44 +117,42 @@ func (n *Node) loadIdentity(store *nvram.Store) (key ed25519.PrivateKey, boots u
 	return key, identity.Boots
 }
 
-// decide makes the mesh's configuration, or returns why there is no mesh.
-func (n *Node) decide(envReason string, key ed25519.PrivateKey) (reason string) {
+// decide makes the mesh's configuration, or returns why there is no mesh, with a note where the
+// reason alone does not say enough.
+func (n *Node) decide(envReason string, key ed25519.PrivateKey) (reason, note string) {
 	c := &n.config
 	switch {
 	case envReason != "":
-		return envReason
+		return envReason, ""
 	case c.Peer.IsZero():
-		return reasonNoPeer
+		return reasonNoPeer, ""
 	case c.Root.IsZero():
-		return reasonNoKey
+		return reasonNoKey, ""
 	}
 	times := timingOf(c.Timing)
-	if err := times.Check(); err != nil {
-		n.log.Note("mesh.time: " + err.Error())
-		n.print(evidence.New("mesh-fail", "refused").Str("reason", "timing"))
-		return reasonEnv
+	if err := times.Check(); err != nil { // rules L3 and L14
+		n.print(evidence.New("mesh-fail", "refused").Str("reason", refusal.Timing.String()))
+		return reasonEnv, config.KeyTime + ": " + err.Error()
 	}
 	switch {
 	case !c.Address.IsValid():
-		n.log.Note("a mesh needs net.ip")
-		return reasonEnv
+		return reasonEnv, "a mesh needs " + config.KeyIP
 	case key == nil:
-		return reasonIdentity
+		return reasonIdentity, ""
 	}
 	public := key.Public().(ed25519.PublicKey)
 	root := public
 	if !c.Root.Self {
 		root = c.Root.Key[:]
 		if public.Equal(root) {
-			n.log.Note("mesh.root is this node's own key: the authority's says self")
-			return reasonEnv
+			return reasonEnv, config.KeyRoot + " is this node's own key: the authority's says self"
 		}
 	}
 	if n.seededFrom == "" {
-		return reasonNoEntropy
+		return reasonNoEntropy, ""
 	}
 	n.mesh = meshConfig(c, key, root, times)
-	return ""
+	return "", ""
 }
 
 // meshConfig is called once the random generator has its key.

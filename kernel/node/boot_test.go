@@ -3,12 +3,14 @@ package node
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"holdfast/mesh/home"
 	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
 	"holdfast/nvram"
 )
 
@@ -66,8 +68,6 @@ var singles = []struct {
 		reasonEnv, []string{"mesh-env: refused key=mesh.epoch reason=number at=0"}},
 	{"mesh.time with three numbers", provisioned(rootEnv("mesh.time=1,2,3"), &root, true),
 		reasonEnv, []string{"mesh-env: refused key=mesh.time reason=count at=0"}},
-	{"mesh.time that breaks L3", provisioned(rootEnv("mesh.time=5000,6000,12000,11000"), &root, true),
-		reasonEnv, []string{"mesh-fail: refused reason=timing at=0"}},
 	{"a malformed net.ip",
 		provisioned(without(rootEnv(), "net.ip", "net.ip=10.7.0.300/24"), &root, true),
 		reasonEnv, []string{"mesh-env: refused key=net.ip reason=address at=0"}},
@@ -103,6 +103,36 @@ func TestANodeWithoutAMeshSaysWhy(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestTimesThatBreakARuleAreRefusedWithTheRule(t *testing.T) {
+	for times, broken := range map[string]error{
+		"6000,5000,12000,6000":  timing.ErrOrder,
+		"5000,6000,11000,6000":  timing.ErrADR,
+		"1000,6000,12000,10900": timing.ErrL3,
+	} {
+		for _, env := range [][]string{rootEnv("mesh.time=" + times), memberEnv("mesh.time=" + times)} {
+			inWorld(t, func(t *testing.T, w *world) {
+				who := &root
+				if slices.Contains(env, "mesh.peer="+rootIP+":7070") {
+					who = &member
+				}
+				r := w.boot(chip(t, env, who, true))
+				synctest.Wait()
+				has(t, r.await("mesh-fail", "refused"), "reason=timing")
+				has(t, r.await("mesh=single"), "reason=env")
+				if rows := r.rows("mesh-node"); len(rows) != 0 {
+					t.Errorf("it has started its mesh: %v", rows)
+				}
+				status, body := r.ask("PUT", "/objects/lab-0", "v")
+				want := "disabled: mesh=single reason=env, mesh.time: " + broken.Error() + "\n"
+				if status != 503 || body != want {
+					t.Errorf("%s: %d %q, want %q", times, status, body, want)
+				}
+				has(t, r.status("/mesh")[0], "mesh=single", "mutable=0")
+			})
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/kernel/node/link"
+	"holdfast/kernel/node/web"
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
@@ -34,8 +35,9 @@ const (
 	// eventQueue is how many events wait for the loop. Whoever brings one waits while it is full;
 	// there is at most one waiting for each session, handshake and HTTP connection.
 	eventQueue = 64
-	// stepsMax is how many lab steps are under way at once: more than HTTP has connections.
-	stepsMax = 32
+	// askedMax is how many questions are under way at once: more than HTTP has connections, since
+	// clients may go before the answer comes.
+	askedMax = 2 * web.ConnectionsMax
 )
 
 // loop is the one goroutine that owns the protocol's state (rule L2): it hands every event in with
@@ -53,7 +55,7 @@ type loop struct {
 
 	closing map[link.Session]bool // closed, but Down has not come yet
 	ticket  mesh.Ticket
-	steps   map[mesh.Ticket]chan<- mesh.Answer
+	asked   map[mesh.Ticket]chan<- mesh.Answer
 
 	stats loopStats
 }
@@ -78,7 +80,7 @@ func newLoop(clock func() when.Instant, log *log) *loop {
 		events:  make(chan event, eventQueue),
 		ended:   make(chan struct{}),
 		closing: make(map[link.Session]bool),
-		steps:   make(map[mesh.Ticket]chan<- mesh.Answer),
+		asked:   make(map[mesh.Ticket]chan<- mesh.Answer),
 	}
 }
 
@@ -176,13 +178,13 @@ func (l *loop) carryOut() {
 	}
 }
 
-// answer ends a lab step. There is a place for the answer; whoever asked may be gone.
+// answer ends a question. There is a place for the answer; whoever asked may be gone.
 func (l *loop) answer(a mesh.Answer) {
-	reply := l.steps[a.Ticket]
+	reply := l.asked[a.Ticket]
 	if reply == nil {
 		panic("node: an answer that nobody asked for")
 	}
-	delete(l.steps, a.Ticket)
+	delete(l.asked, a.Ticket)
 	reply <- a
 }
 
@@ -277,19 +279,18 @@ func (l *loop) look(ctx context.Context, read func(c core, now when.Instant)) bo
 	return false
 }
 
-// labStep asks for a lab step.
-type labStep struct {
-	number     int
-	capability []byte
-	reply      chan mesh.Answer // capacity 1; closed instead of answered when there are too many
+// question is an input that has an answer.
+type question struct {
+	input func(mesh.Ticket) mesh.Input
+	reply chan mesh.Answer // capacity 1; closed instead of answered when there are too many
 }
 
-func (e labStep) handle(l *loop) {
-	if len(l.steps) == stepsMax {
+func (e question) handle(l *loop) {
+	if len(l.asked) == askedMax {
 		close(e.reply)
 		return
 	}
 	l.ticket++
-	l.steps[l.ticket] = e.reply
-	l.step(mesh.LabStep{Ticket: l.ticket, Number: e.number, Capability: e.capability})
+	l.asked[l.ticket] = e.reply
+	l.step(e.input(l.ticket))
 }

@@ -173,7 +173,7 @@ func TestWhatArrivesOnAClosedSessionIsDropped(t *testing.T) {
 	})
 }
 
-func TestLabStepsAreBoundedAndMayBeAbandoned(t *testing.T) {
+func TestQuestionsAreBoundedAndMayBeAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLoopWorld()
 		w.core.effect = func(in mesh.Input) []mesh.Effect {
@@ -190,7 +190,7 @@ func TestLabStepsAreBoundedAndMayBeAbandoned(t *testing.T) {
 		w.start(t)
 		n := &Node{loop: w.loop}
 		var group sync.WaitGroup
-		for range stepsMax {
+		for range askedMax {
 			group.Go(func() {
 				if a := n.labStep(t.Context(), 1, nil); a.Status != http.StatusGatewayTimeout {
 					t.Errorf("%+v", a)

@@ -16,8 +16,9 @@
 // The loop is one goroutine and owns the protocol's state. What feeds it may wait for it; it waits
 // for nobody. A stuck peer, a slow client or a slow console therefore delays itself alone.
 //
-// A node without a mesh (`mesh=single`) runs console and HTTP only. Sources: spec/system.md
-// sections 2, 3 and 6, evidence.md; ADR-0008 sections 7 and 8.
+// A node without a mesh (`mesh=single`) runs console and HTTP only, and answers whatever needs one
+// with the reason. Sources: spec/system.md sections 2, 3 and 6, evidence.md; ADR-0008 sections 7
+// and 8.
 package node
 
 import (
@@ -45,11 +46,13 @@ type Node struct {
 	id         id.Node // zero without an identity
 	seededFrom string  // where the entropy came from; empty: there is none
 	single     string  // why there is no mesh; empty: there is one
+	singleNote string  // more on that, in words; may be empty
 	mesh       mesh.Config
 
-	loop  *loop // nil without a mesh
-	links *link.Links
-	web   *web.Server
+	loop     *loop // nil without a mesh
+	links    *link.Links
+	admitted admission
+	web      *web.Server
 }
 
 func (n *Node) print(l evidence.Line) { n.log.Add(l.At(n.machine.Clock())) }

@@ -2,34 +2,25 @@ package node
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
-	"holdfast/mesh/capability"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/when"
 )
 
-// stepWait is how long a lab step may take: longer than the protocol lets one, shorter than the
-// request.
-const stepWait = 5500 * time.Millisecond
-
 // site is the node's pages (evidence.md, "HTTP").
 func (n *Node) site() web.Site {
-	s := web.Site{
-		Mesh: n.meshPage, Homes: n.homesPage, Route: n.routePage,
-		Stats: n.statsPage, Log: n.logPage, Step: n.labStep,
-	}
+	s := web.Site{Mesh: n.meshPage, Stats: n.statsPage, Log: n.logPage}
 	if n.loop == nil {
-		s.Mesh = n.singlePage
-		s.Homes, s.Route = n.noMesh, n.noMesh
-		s.Step = func(ctx context.Context, _ int, _ []byte) web.Answer { return n.noMesh(ctx) }
+		s.Mesh, s.NoMesh = n.singlePage, n.noMesh
+		return s
 	}
+	s.Homes, s.Route = n.homesPage, n.routePage
+	s.Step, s.Object = n.labStep, n.object
 	return s
 }
 
@@ -41,10 +32,10 @@ func (p *page) add(l evidence.Line) {
 	p.WriteByte('\n')
 }
 
-func (p *page) answer() web.Answer { return web.Answer{Status: http.StatusOK, Body: p.String()} }
+func (p *page) answer() web.Answer { return web.Page(p.String()) }
 
 // gone answers a request that the node's end, or the client's, has overtaken.
-func gone() web.Answer { return web.Refuse(http.StatusServiceUnavailable, "the node is ending") }
+func gone() web.Answer { return web.Word(refusal.NotReady, "the node is ending") }
 
 func (n *Node) meshPage(ctx context.Context) web.Answer {
 	var s mesh.Status
@@ -77,9 +68,12 @@ func (n *Node) singlePage(context.Context) web.Answer {
 }
 
 // noMesh answers whatever only a mesh has.
-func (n *Node) noMesh(context.Context) web.Answer {
-	return web.Refuse(http.StatusNotFound,
-		refusal.Disabled.String()+": "+evidence.Single+" reason="+n.single)
+func (n *Node) noMesh() web.Answer {
+	why := evidence.Single + " reason=" + n.single
+	if n.singleNote != "" {
+		why += ", " + n.singleNote
+	}
+	return web.Word(refusal.Disabled, why)
 }
 
 func (n *Node) homesPage(ctx context.Context) web.Answer {
@@ -158,54 +152,4 @@ func (n *Node) statsPage() web.Answer {
 		n.machine.Figures(add)
 	}
 	return p.answer()
-}
-
-// labStep carries out a lab step and waits for its end.
-func (n *Node) labStep(ctx context.Context, number int, capability []byte) web.Answer {
-	if !validCapability(capability) {
-		return web.Refuse(http.StatusBadRequest, "malformed: the capability has a wrong length")
-	}
-	ctx, cancel := context.WithTimeout(ctx, stepWait)
-	defer cancel()
-	e := labStep{number, capability, make(chan mesh.Answer, 1)}
-	if !n.loop.post(ctx, e) {
-		return gone()
-	}
-	select {
-	case a, ok := <-e.reply:
-		if !ok {
-			return web.Refuse(http.StatusServiceUnavailable, refusal.Full.String())
-		}
-		return stepAnswer(a)
-	case <-n.loop.ended:
-		return gone()
-	case <-ctx.Done():
-		return web.Refuse(http.StatusGatewayTimeout, refusal.UnknownOutcome.String())
-	}
-}
-
-// validCapability lets an empty one pass: step 7 takes none, and the others refuse it by its name.
-func validCapability(c []byte) bool { return len(c) == 0 || len(c) == capability.Size }
-
-// stepAnswer turns the protocol's answer into HTTP's.
-func stepAnswer(a mesh.Answer) web.Answer {
-	switch a.Status {
-	case mesh.Done:
-		var p page
-		for _, row := range a.Lines {
-			p.add(row)
-		}
-		return p.answer()
-	case mesh.LabOff:
-		return web.Refuse(http.StatusForbidden, refusal.Disabled.String()+": mesh.lab is not set")
-	case mesh.UnknownStep:
-		return web.Refuse(http.StatusNotFound, "not found: no such step")
-	case mesh.WrongRole:
-		return web.Refuse(http.StatusConflict, "conflict: this step is for a node of the other role")
-	case mesh.WrongOrder:
-		return web.Refuse(http.StatusConflict, "conflict: not now, or no object fits")
-	case mesh.Unfinished:
-		return web.Refuse(http.StatusGatewayTimeout, "unknown-outcome: begun, and not over in time")
-	}
-	panic("node: unknown answer")
 }

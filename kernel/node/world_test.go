@@ -261,8 +261,17 @@ func (r *running) awaitNth(n int, prefix string, words ...string) evidence.Line 
 	return evidence.Line{}
 }
 
-// ask sends one request to the node, from the rig's station, on a connection of its own.
+// ask is send without headers either way.
 func (r *running) ask(method, path, body string) (status int, answer string) {
+	r.w.t.Helper()
+	status, answer, _ = r.send(method, path, body)
+	return status, answer
+}
+
+// send sends one request to the node, from the rig's station, on a connection of its own. Each
+// header is "Key: value".
+func (r *running) send(method, path, body string, headers ...string) (status int, answer string,
+	header http.Header) {
 	r.w.t.Helper()
 	address, _ := r.node.Address()
 	client := &http.Client{Transport: &http.Transport{
@@ -276,6 +285,10 @@ func (r *running) ask(method, path, body string) (status int, answer string) {
 	if err != nil {
 		r.w.t.Fatal(err)
 	}
+	for _, h := range headers {
+		key, value, _ := strings.Cut(h, ": ")
+		req.Header.Add(key, value)
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		r.w.t.Fatal(err)
@@ -285,7 +298,7 @@ func (r *running) ask(method, path, body string) (status int, answer string) {
 	if err != nil {
 		r.w.t.Fatal(err)
 	}
-	return resp.StatusCode, string(b)
+	return resp.StatusCode, string(b), resp.Header
 }
 
 // get is a page that must be there.
@@ -318,10 +331,7 @@ func (r *running) status(path string) []evidence.Line {
 // step asks for a lab step with a capability for the object, under the epoch.
 func (r *running) step(number int, object string, holder identity, epoch id.Epoch) evidence.Line {
 	r.w.t.Helper()
-	c := capability.Mint(capability.Capability{
-		Object: id.ObjectOf(object), Holder: holder.id, Epoch: epoch, Serial: 1,
-		Rights: capability.RightStat | capability.RightCommit,
-	}, root.key)
+	c := capability.Mint(token(object, holder, epoch), root.key)
 	status, body := r.ask("POST", "/mesh/step/"+strconv.Itoa(number), "cap="+capability.Text(c))
 	if status != http.StatusOK {
 		r.w.t.Fatalf("step %d: %d %s", number, status, body)

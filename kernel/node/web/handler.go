@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // handler answers requests. It is on the path that is counted in instructions: it allocates little,
@@ -21,14 +22,26 @@ GET  /mesh/route        authority, fences, results, counters
 GET  /mesh/log?after=N  what happened, line by line
 GET  /mesh/stats        figures of this node
 POST /mesh/step/N       a lab step, body cap=<base64url>
+GET  /objects/{name}    an object's value
+PUT  /objects/{name}    a new value, in the body
+
+Objects want a header, Authorization: Holdfast <capability>.
 `
+
+// The paths that go on with a part of the client's choice, and the one that takes a query.
+const (
+	stepPath   = "/mesh/step/"
+	objectPath = "/objects/"
+	logPath    = "/mesh/log"
+)
 
 // Header values, shared by all answers.
 var (
-	textPlain  = []string{"text/plain; charset=utf-8"}
-	allowGet   = []string{"GET, HEAD"}
-	allowPost  = []string{"POST"}
-	closeAfter = []string{"close"}
+	textPlain   = []string{"text/plain; charset=utf-8"}
+	allowGet    = []string{"GET, HEAD"}
+	allowPost   = []string{"POST"}
+	allowObject = []string{"GET, HEAD, PUT"}
+	closeAfter  = []string{"close"}
 )
 
 // ServeHTTP implements http.Handler. A panic ends the program, as everywhere: package http would
@@ -43,7 +56,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["Content-Type"] = textPlain
 	header["Date"] = nil // a node has no calendar (RFC 9110 section 6.6.1)
-	a := h.answer(r, header)
+	a := h.answer(w, r)
+	for key, values := range a.Header {
+		header[key] = values
+	}
 	if a.Status == http.StatusRequestEntityTooLarge {
 		header["Connection"] = closeAfter // rather than read the rest
 	}
@@ -53,44 +69,53 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, a.Body) // a client that is gone needs no answer
 }
 
-func (h handler) answer(r *http.Request, header http.Header) Answer {
-	const step, objects = "/mesh/step/", "/objects/"
+func (h handler) answer(w http.ResponseWriter, r *http.Request) Answer {
 	path := r.URL.Path
 	switch {
 	case r.ContentLength > BodyMax:
 		return tooLarge
-	case strings.HasPrefix(path, step):
-		if r.Method != http.MethodPost {
-			return wrongMethod(header, allowPost)
-		}
-		return h.step(r, path[len(step):])
-	case strings.HasPrefix(path, objects):
-		return Refuse(http.StatusNotFound, "disabled")
+	case strings.HasPrefix(path, stepPath):
+		return h.step(w, r, path[len(stepPath):])
+	case strings.HasPrefix(path, objectPath):
+		return h.object(w, r, path[len(objectPath):])
 	}
 	page, ok := pages[path]
 	switch {
 	case !ok:
 		return Refuse(http.StatusNotFound, "not found: GET / lists what there is")
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		return wrongMethod(header, allowGet)
+	case !isGet(r):
+		return wrongMethod(allowGet)
 	case r.ContentLength != 0:
-		return Refuse(http.StatusBadRequest, "malformed: a GET has no body")
+		return bodyOfGet
 	case r.URL.RawQuery != "" && path != logPath:
-		return Refuse(http.StatusBadRequest, "malformed: this page takes no query")
+		return noQuery
+	case page.mesh && h.site.NoMesh != nil:
+		return h.site.NoMesh()
 	}
-	return page(h, r)
+	return page.answer(h, r)
 }
 
-const logPath = "/mesh/log"
+// page is what answers a GET of one path.
+type page struct {
+	answer func(handler, *http.Request) Answer
+	mesh   bool // only a node with a mesh has it
+}
 
-// pages is what answers a GET.
-var pages = map[string]func(handler, *http.Request) Answer{
-	"/":           func(handler, *http.Request) Answer { return Answer{http.StatusOK, index} },
-	"/mesh":       func(h handler, r *http.Request) Answer { return h.site.Mesh(r.Context()) },
-	"/mesh/homes": func(h handler, r *http.Request) Answer { return h.site.Homes(r.Context()) },
-	"/mesh/route": func(h handler, r *http.Request) Answer { return h.site.Route(r.Context()) },
-	"/mesh/stats": func(h handler, _ *http.Request) Answer { return h.site.Stats() },
-	logPath:       handler.log,
+var pages = map[string]page{
+	"/":     {answer: func(handler, *http.Request) Answer { return Page(index) }},
+	"/mesh": {answer: func(h handler, r *http.Request) Answer { return h.site.Mesh(r.Context()) }},
+	logPath: {answer: handler.log},
+	"/mesh/stats": {
+		answer: func(h handler, _ *http.Request) Answer { return h.site.Stats() },
+	},
+	"/mesh/homes": {
+		answer: func(h handler, r *http.Request) Answer { return h.site.Homes(r.Context()) },
+		mesh:   true,
+	},
+	"/mesh/route": {
+		answer: func(h handler, r *http.Request) Answer { return h.site.Route(r.Context()) },
+		mesh:   true,
+	},
 }
 
 // log takes no query, which means all that is kept, or after=N.
@@ -102,42 +127,72 @@ func (h handler) log(r *http.Request) Answer {
 	digits, ok := strings.CutPrefix(query, "after=")
 	after, err := strconv.ParseUint(digits, 10, 64)
 	if !ok || err != nil {
-		return Refuse(http.StatusBadRequest, "malformed: the query is after=N, a decimal number")
+		return malformed("the query is after=N, a decimal number")
 	}
 	return h.site.Log(after)
 }
 
-func (h handler) step(r *http.Request, digits string) Answer {
+func (h handler) step(w http.ResponseWriter, r *http.Request, digits string) Answer {
 	number, err := strconv.ParseUint(digits, 10, 8)
 	switch {
+	case r.Method != http.MethodPost:
+		return wrongMethod(allowPost)
 	case err != nil || strconv.FormatUint(number, 10) != digits:
 		return Refuse(http.StatusNotFound, "not found: steps are numbered, /mesh/step/1")
 	case r.URL.RawQuery != "":
-		return Refuse(http.StatusBadRequest, "malformed: this page takes no query")
+		return noQuery
+	case h.site.NoMesh != nil:
+		return h.site.NoMesh()
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, BodyMax+1))
-	switch {
-	case len(body) > BodyMax:
-		return tooLarge
-	case err != nil:
-		return Refuse(http.StatusBadRequest, "malformed: the body broke off")
+	body, refused := body(w, r)
+	if refused != nil {
+		return *refused
 	}
 	text, ok := strings.CutPrefix(string(body), "cap=")
 	if !ok {
-		return Refuse(http.StatusBadRequest, "malformed: the body is cap=<base64url>")
+		return malformed("the body is cap=<base64url>")
 	}
 	capability, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder skips
-		return Refuse(http.StatusBadRequest,
-			"malformed: the capability is not base64url without padding")
+		return malformed("the capability is not base64url without padding")
 	}
 	return h.site.Step(r.Context(), int(number), capability)
 }
 
-var tooLarge = Refuse(http.StatusRequestEntityTooLarge,
-	"too-large: a body has at most "+strconv.Itoa(BodyMax)+" bytes")
+// body reads a request's body, or says what is wrong with it. A body may take as long to come as
+// its whole request: the time for the answer begins again behind it.
+func body(w http.ResponseWriter, r *http.Request) ([]byte, *Answer) {
+	b, err := io.ReadAll(io.LimitReader(r.Body, BodyMax+1))
+	switch {
+	case len(b) > BodyMax:
+		return nil, &tooLarge
+	case err != nil:
+		broken := malformed("the body broke off")
+		return nil, &broken
+	}
+	// A connection that takes no deadline fails when the answer is written.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+	return b, nil
+}
 
-func wrongMethod(header http.Header, allow []string) Answer {
-	header["Allow"] = allow
-	return Refuse(http.StatusMethodNotAllowed, "wrong method: this page takes "+allow[0])
+// Refusals that several paths have.
+var (
+	tooLarge = Refuse(http.StatusRequestEntityTooLarge,
+		"too-large: a body has at most "+strconv.Itoa(BodyMax)+" bytes")
+	bodyOfGet = malformed("a GET has no body")
+	noQuery   = malformed("this page takes no query")
+)
+
+func malformed(sentence string) Answer {
+	return Refuse(http.StatusBadRequest, "malformed: "+sentence)
+}
+
+func wrongMethod(allow []string) Answer {
+	a := Refuse(http.StatusMethodNotAllowed, "wrong method: this page takes "+allow[0])
+	a.Header = http.Header{"Allow": allow}
+	return a
+}
+
+func isGet(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
 }

@@ -4,7 +4,7 @@
 // wait for the mesh itself or know what a page says: package node writes the pages (Site).
 //
 // Like Plan 9's status files, a page is text with one fact a line; a refusal is one line, too, that
-// says what was wrong. The paths are those of evidence.md:
+// says what was wrong: a word, a colon, a sentence. The paths are those of evidence.md:
 //
 //	GET  /                  what there is
 //	GET  /mesh              the node and its members
@@ -13,10 +13,11 @@
 //	GET  /mesh/log?after=N  the evidence, numbered
 //	GET  /mesh/stats        the node's own figures
 //	POST /mesh/step/N       a lab step; body cap=<base64url>
-//	     /objects/...       disabled until objects are served
+//	GET  /objects/{name}    an object's value
+//	PUT  /objects/{name}    a new value, the body; 0 to BodyMax bytes
 //
 // HEAD is answered wherever GET is (RFC 9110 section 9.1). Any other path is 404, any other method
-// 405.
+// 405. What a request for an object says in its headers is in object.go.
 package web
 
 import (
@@ -28,19 +29,23 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"holdfast/mesh"
+	"holdfast/mesh/wire"
 )
 
 // The limits (spec/system.md section 6; evidence.md, "HTTP").
 const (
-	// ConnectionsMax is how many clients are served at once; one more is closed at once.
+	// ConnectionsMax is how many clients are served at once; one more is told so and closed.
 	ConnectionsMax = 16
-	// HeadMax bounds a request's line and headers, BodyMax its body, in bytes.
+	// HeadMax bounds a request's line and headers, BodyMax its body, in bytes. The largest body is
+	// an object's value.
 	HeadMax = 4096
-	BodyMax = 1024
+	BodyMax = wire.ValueMax
 	// IdleTime is how long a connection may rest between two requests.
 	IdleTime = 5 * time.Second
 	// RequestTime bounds a whole request: it must have come within readTime, and its answer have
-	// gone writeTime after its headers.
+	// gone writeTime after that.
 	RequestTime = readTime + writeTime
 	readTime    = 4 * time.Second
 	writeTime   = 6 * time.Second
@@ -49,23 +54,41 @@ const (
 // headSlop is what package http adds to Server.MaxHeaderBytes, which it takes as a rough figure.
 const headSlop = 4096
 
-// Answer is a page or a refusal. Body is whole lines.
+// AnswerTime is how long a function of Site may take: what is left of writeTime is for the answer
+// to go out.
+const AnswerTime = writeTime - 500*time.Millisecond
+
+// Answer is a page, a value or a refusal. The body of a page or a refusal is whole lines. Header is
+// what the answer has besides the usual, in the canonical spelling of package http; nil is none.
 type Answer struct {
 	Status int
 	Body   string
+	Header http.Header
 }
 
+// Page is an answer of whole lines.
+func Page(text string) Answer { return Answer{Status: http.StatusOK, Body: text} }
+
 // Refuse is an answer of one line.
-func Refuse(status int, line string) Answer { return Answer{status, line + "\n"} }
+func Refuse(status int, line string) Answer { return Answer{Status: status, Body: line + "\n"} }
 
 // Site is the pages. Its functions are called by many goroutines; those that take a context come
 // back when it is done.
 type Site struct {
-	Mesh, Homes, Route func(context.Context) Answer
-	Stats              func() Answer
-	Log                func(after uint64) Answer
+	Mesh  func(context.Context) Answer
+	Stats func() Answer
+	Log   func(after uint64) Answer
+
+	// NoMesh answers for all that follows, which is nil then, at a node without a mesh. It is nil
+	// at a node with one.
+	NoMesh func() Answer
+
+	Homes, Route func(context.Context) Answer
 	// Step carries out a lab step. The capability has the length that the client chose.
 	Step func(ctx context.Context, number int, capability []byte) Answer
+	// Object carries out a request for an object, whose Ticket is zero. What it says is in the
+	// right form; whether it may be done is for the mesh to say.
+	Object func(ctx context.Context, q mesh.Request) Answer
 }
 
 // Server serves one Site.
@@ -97,7 +120,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(closed)
 		s.http.Close()
 	})
-	err := s.http.Serve(&limitedListener{l, make(chan struct{}, ConnectionsMax), &s.refused})
+	limited := newLimitedListener(l, &s.refused)
+	defer limited.wait()
+	err := s.http.Serve(limited)
 	if stop() {
 		return fmt.Errorf("web: %w", err)
 	}
@@ -105,52 +130,5 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Refused is how many connections were closed because there were too many.
+// Refused is how many connections were turned away because there were too many.
 func (s *Server) Refused() uint64 { return s.refused.Load() }
-
-// limitedListener accepts a connection only while there is room, and closes the others at once: a
-// client that waits in the backlog cannot tell a busy node from a dead one.
-type limitedListener struct {
-	net.Listener
-	room    chan struct{} // holds a token for each connection
-	refused *atomic.Uint64
-}
-
-func (l *limitedListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.room <- struct{}{}:
-			return &limitedConn{Conn: c, room: l.room}, nil
-		default:
-			l.refused.Add(1)
-			c.Close()
-		}
-	}
-}
-
-// limitedConn gives its place back when it is closed.
-type limitedConn struct {
-	net.Conn
-	room   chan struct{}
-	closed atomic.Bool
-}
-
-func (c *limitedConn) Close() error {
-	if !c.closed.Swap(true) {
-		<-c.room
-	}
-	return c.Conn.Close()
-}
-
-// CloseWrite is what package http closes its side with after a refusal that the client may still be
-// sending to, so that the client gets to read it.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}

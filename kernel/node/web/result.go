@@ -1,0 +1,74 @@
+package web
+
+import (
+	"maps"
+	"net/http"
+	"strconv"
+
+	"holdfast/mesh"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/wire"
+)
+
+// Result is the answer to a request for an object, out of the mesh's. The body is the value (GET),
+// the result row of the evidence (PUT), or a refusal. What is known besides is in these headers,
+// under the names of that row; what is not known is left out.
+//
+//	Holdfast-Request     the request's name: the client's own, or the one that the node gave it
+//	Holdfast-Home        the object's home, as the answering node has it
+//	Holdfast-Home-Epoch  the epoch of that assignment
+//	Holdfast-Epoch       the epoch of the node that was asked
+//	Holdfast-Version     of the value that was read or stored, or that is in the way
+//	Holdfast-Class       GET: the class of the read
+//	Holdfast-Durability  none (GET), local or replicated
+//	Holdfast-Copies      how many nodes stored the value for this answer
+func Result(op wire.Op, m mesh.Answer) Answer {
+	rep := &m.Reply
+	known := knowledge(m)
+	if rep.Word != refusal.OK {
+		a := Word(rep.Word, "")
+		maps.Copy(known, a.Header)
+		a.Header = known
+		return a
+	}
+	a := Answer{Status: http.StatusOK, Header: known}
+	set(known, "Durability", rep.Durability.String())
+	set(known, "Copies", strconv.Itoa(int(rep.Copies)))
+	if op == wire.Stat {
+		set(known, "Class", rep.Class.String())
+		known["Content-Type"] = octets
+		a.Body = string(rep.Value)
+		return a
+	}
+	for _, row := range m.Lines {
+		a.Body += row.String() + "\n"
+	}
+	return a
+}
+
+// knowledge is the headers that an answer can have whatever its word is.
+func knowledge(m mesh.Answer) http.Header {
+	rep := &m.Reply
+	known := make(http.Header)
+	set(known, "Request", rep.Request.String())
+	if !rep.Home.IsZero() {
+		set(known, "Home", rep.Home.String())
+	}
+	if rep.HomeEpoch != 0 {
+		set(known, "Home-Epoch", rep.HomeEpoch.String())
+	}
+	if len(m.Lines) > 0 { // none: it was refused before it began
+		if epoch, ok := m.Lines[0].GetEpoch("epoch"); ok {
+			set(known, "Epoch", epoch.String())
+		}
+	}
+	if rep.Word == refusal.OK || rep.Word == refusal.VersionConflict {
+		set(known, "Version", strconv.FormatUint(rep.Version, 10))
+	}
+	return known
+}
+
+func set(h http.Header, key, value string) { h["Holdfast-"+key] = []string{value} }
+
+// octets is the type of a value: the node does not know what it is.
+var octets = []string{"application/octet-stream"}
