@@ -62,6 +62,13 @@ func TestTheImageBootsAsASingleAndServes(t *testing.T) {
 			if log := n.get("/mesh/log"); !strings.Contains(log, " mesh=single reason=") {
 				t.Errorf("GET /mesh/log: %q", log)
 			}
+			disabled := "disabled: mesh=single reason=" + test.reason + "\n"
+			for _, method := range []string{http.MethodGet, http.MethodPut} {
+				status, body := n.ask(method, "/objects/lab-0")
+				if status != http.StatusServiceUnavailable || body != disabled {
+					t.Errorf("%s /objects/lab-0: %d %q, want %q", method, status, body, disabled)
+				}
+			}
 		})
 	}
 }
@@ -112,16 +119,27 @@ func (b *booted) await(prefix string, words ...string) evidence.Line {
 	}
 }
 
-// get asks for a page through the forwarded port. QEMU's user network accepts for the guest before
-// the guest listens, and resets what it then cannot deliver: such a connection is no answer yet.
+// get is a page that must be there.
 func (b *booted) get(path string) string {
+	b.t.Helper()
+	status, body := b.ask(http.MethodGet, path)
+	if status != http.StatusOK {
+		b.t.Fatalf("GET %s: %d %q", path, status, body)
+	}
+	return body
+}
+
+// ask sends a request without a body through the forwarded port. QEMU's user network accepts for
+// the guest before the guest listens, and resets what it then cannot deliver: such a connection is
+// no answer yet.
+func (b *booted) ask(method, path string) (status int, body string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), limit)
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	url := "http://" + b.p.Forwarded(80).String() + path
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		req, err := http.NewRequestWithContext(ctx, method, url, nil)
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -129,16 +147,16 @@ func (b *booted) get(path string) string {
 		if err != nil {
 			select {
 			case <-ctx.Done():
-				b.t.Fatalf("GET %s: %v", path, err)
+				b.t.Fatalf("%s %s: %v", method, path, err)
 			case <-time.After(50 * time.Millisecond):
 				continue
 			}
 		}
 		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			b.t.Fatalf("GET %s: %s %q, %v", path, resp.Status, body, err)
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			b.t.Fatalf("%s %s: %s %q, %v", method, path, resp.Status, text, err)
 		}
-		return string(body)
+		return resp.StatusCode, string(text)
 	}
 }
