@@ -86,6 +86,10 @@ func (n *Node) join(s *session, m *wire.Join) {
 		n.confirm(s)
 		return
 	}
+	if wait := n.heldBack(s.peer); wait > 0 {
+		n.refuseJoin(s, m.Nonce, refusal.NotReady, uint32(wait))
+		return
+	}
 	n.consider(s)
 }
 
@@ -262,6 +266,7 @@ func (n *Node) admit(s *session) {
 	n.print(n.viewRow(evidence.New("mesh-join", "confirmed").Node("node", s.peer)).
 		Epoch("incarnation", m.Incarnation))
 	n.confirm(s)
+	n.unsteady(s.peer)
 }
 
 // formerHolders are the boots whose write leases may still cover objects that the joiner is to get:

@@ -19,6 +19,7 @@ const resendMS = 1_000
 type authority struct {
 	unproven  pace // saying that an epoch is unproven
 	committed bool // an object may have been committed in this boot, here or elsewhere
+	damped    []damping
 
 	move      move     // the lab move under way
 	moveEpoch id.Epoch // of the latest one

@@ -21,9 +21,10 @@
 //	wire     frames            evidence  what happened, one line each
 //	capability, refusal, id, when, timing   the words they share
 //
-// and on the files here: node (Step, time, pauses), session (links), authority and admission
-// (views), member (joining, asking for the lease), install (what a new view changes), serve (being
-// a home), operation (being a client), labstep (the rig's handles), status (looking).
+// and on the files here: node (Step, time, pauses), session (links), authority (views), admission
+// and damping (who joins them), member (joining, asking for the lease), install (what a new view
+// changes), serve (being a home), operation (being a client), labstep and move (the rig's handles),
+// status (looking).
 //
 // Every table is bounded. What the ADR (M2-ADR-0008) gets wrong is repaired by the rules L1 to L16
 // of spec/system.md section 9; a comment names the rule where the code obeys it. Rules L6 (second

@@ -69,6 +69,8 @@ func (n *Node) CheckBounds() error {
 		return errors.New("operations")
 	case len(n.verified) > verifiedMax:
 		return errors.New("verified capabilities")
+	case len(n.authority.damped) > maxAllow:
+		return errors.New("dampings")
 	case len(n.members.All()) > maxAllow:
 		return errors.New("members")
 	}

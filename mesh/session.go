@@ -147,6 +147,7 @@ func (n *Node) credit(s *session) {
 	if recovered && n.c.Detect {
 		n.print(evidence.New("mesh-fail", "recovered").Node("node", s.peer).
 			Epoch("epoch", n.view().Epoch).Span("silent_ms", silence))
+		n.unsteady(s.peer)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/mesh"
 	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -265,13 +266,14 @@ func (k *walk) calm() {
 		k.w.cut(m, false)
 	}
 	k.upkeep()
-	k.w.run(calmMS)
+	k.w.run(timing.FailMS) // whatever still holds from before is over then
+	k.w.runUntil(k.w.now.Add(calmMS), func() bool { return k.converged() == "" })
 }
 
-// calmMS is the longest chain of waits: a refused joiner's 5 s, a probe of one, a fence of 7.5 s
-// and a request period of 2 s; or a conviction at 12 s and a join after it. Twice, for what was
-// under way.
-const calmMS = 40_000
+// calmMS is the longest chain of waits: the ten minutes of a degraded node; then a refused joiner's
+// 5 s, a probe of one, a fence of 7.5 s and a request period of 2 s; or a conviction at 12 s and a
+// join after it. The latter twice, for what was under way.
+const calmMS = 600_000 + 40_000
 
 // converged reports what keeps the mesh from being whole, if anything.
 func (k *walk) converged() string {
