@@ -9,7 +9,6 @@ import (
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
-	"holdfast/mesh/id"
 	"holdfast/mesh/when"
 )
 
@@ -53,7 +52,8 @@ type loop struct {
 	out   mesh.Effects
 	armed when.Instant // when the timer fires, Never when it does not
 
-	closing map[link.Session]bool // closed, but Down has not come yet
+	closing map[link.Session]bool        // closed, but Down has not come yet
+	said    map[link.Reason]when.Instant // when a refusal with that reason was last a row
 	ticket  mesh.Ticket
 	asked   map[mesh.Ticket]chan<- mesh.Answer
 
@@ -66,13 +66,11 @@ type loopStats struct {
 	ticks    atomic.Uint64
 	lateTick atomic.Uint64 // ticks later than lateMS
 	lateMax  atomic.Int64  // the latest tick, in milliseconds
+	refused  atomic.Uint64 // connections that did not become a session
 }
 
 // lateMS is how late a tick is before it is counted: more than scheduling alone costs.
 const lateMS when.Span = 20
-
-// event is what the loop takes from its queue.
-type event interface{ handle(l *loop) }
 
 func newLoop(clock func() when.Instant, log *log) *loop {
 	return &loop{
@@ -80,6 +78,7 @@ func newLoop(clock func() when.Instant, log *log) *loop {
 		events:  make(chan event, eventQueue),
 		ended:   make(chan struct{}),
 		closing: make(map[link.Session]bool),
+		said:    make(map[link.Reason]when.Instant),
 		asked:   make(map[mesh.Ticket]chan<- mesh.Answer),
 	}
 }
@@ -203,94 +202,4 @@ func (l *loop) post(ctx context.Context, e event) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// linkEvent is what happened on a link.
-type linkEvent struct{ link.Event }
-
-func (e linkEvent) handle(l *loop) {
-	switch e := e.Event.(type) {
-	case link.Up:
-		l.print(evidence.New("mesh-link", "up").Node("node", id.NodeOf(e.Key)).
-			Str("remote", e.Remote).Int("slot", int64(e.Slot)))
-		l.step(mesh.LinkUp{Session: mesh.Session(e.Session), Key: e.Key})
-	case link.Arrived:
-		// What was on its way when the session was closed is nobody's any more.
-		if !l.closing[e.Session] {
-			l.step(mesh.Frame{Session: mesh.Session(e.Session), Data: e.Data})
-		}
-	case link.Drained:
-		l.step(mesh.Drained{Session: mesh.Session(e.Session)})
-	case link.Down:
-		delete(l.closing, e.Session)
-		l.down(e)
-		l.step(mesh.LinkDown{Session: mesh.Session(e.Session)})
-	case link.Refused:
-		l.refused(e)
-	default:
-		panic("node: unknown link event")
-	}
-}
-
-// down says why a session is over. A peer that takes nothing is a decision of this node's: `local`
-// in the row, which has no word for it, and a line for whoever reads the console.
-func (l *loop) down(e link.Down) {
-	why := e.Reason
-	if why == link.Full {
-		l.log.Note("link: " + e.Peer.String() + " does not take what is sent to it")
-		why = link.Local
-	}
-	l.print(evidence.New("mesh-link", "down").Node("node", e.Peer).Str("reason", string(why)))
-}
-
-// refused says why a connection is no session. That nobody listens is no refusal by anybody.
-func (l *loop) refused(e link.Refused) {
-	if e.Reason == link.Unreachable {
-		l.log.Note("link: nobody listens at " + e.Remote)
-		return
-	}
-	l.print(evidence.New("mesh-link", "refused").Str("remote", e.Remote).
-		Str("reason", string(e.Reason)))
-}
-
-// look reads the protocol's state between two steps.
-type look struct {
-	read func(c core, now when.Instant)
-	done chan struct{}
-}
-
-func (e look) handle(l *loop) {
-	e.read(l.core, l.clock())
-	close(e.done)
-}
-
-// look has read called by the loop, and reports false when ctx or the loop ended before.
-func (l *loop) look(ctx context.Context, read func(c core, now when.Instant)) bool {
-	e := look{read, make(chan struct{})}
-	if !l.post(ctx, e) {
-		return false
-	}
-	select {
-	case <-e.done:
-		return true
-	case <-l.ended:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// question is an input that has an answer.
-type question struct {
-	input func(mesh.Ticket) mesh.Input
-	reply chan mesh.Answer // capacity 1; closed instead of answered when there are too many
-}
-
-func (e question) handle(l *loop) {
-	if len(l.asked) == askedMax {
-		close(e.reply)
-		return
-	}
-	l.ticket++
-	l.asked[l.ticket] = e.reply
-	l.step(e.input(l.ticket))
 }

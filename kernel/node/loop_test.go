@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/kernel/node/link"
+	"holdfast/kernel/node/web"
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/when"
@@ -219,4 +220,21 @@ func TestEveryAnswerOfAStepHasItsStatus(t *testing.T) {
 			t.Errorf("status %d is HTTP %d, want %d", status, got, want)
 		}
 	}
+}
+
+func TestALoopThatStandsStillDoesNotHoldARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &Node{loop: newLoopWorld().loop} // nobody runs it
+		began := time.Now()
+		for name, page := range map[string]func(context.Context) web.Answer{
+			"mesh": n.meshPage, "homes": n.homesPage, "route": n.routePage,
+		} {
+			if a := page(t.Context()); a.Status != http.StatusServiceUnavailable {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		if took := time.Since(began); took != 3*web.AnswerTime {
+			t.Errorf("three requests took %v", took)
+		}
+	})
 }

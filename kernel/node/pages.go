@@ -34,8 +34,8 @@ func (p *page) add(l evidence.Line) {
 
 func (p *page) answer() web.Answer { return web.Page(p.String()) }
 
-// gone answers a request that the node's end, or the client's, has overtaken.
-func gone() web.Answer { return web.Word(refusal.NotReady, "the node is ending") }
+// gone answers a look that did not come about: the node, or the client, is ending.
+func gone() web.Answer { return web.Word(refusal.NotReady, "the node does not answer") }
 
 func (n *Node) meshPage(ctx context.Context) web.Answer {
 	var s mesh.Status
@@ -143,6 +143,7 @@ func (n *Node) statsPage() web.Answer {
 	add("http_refused", n.web.Refused())
 	if n.loop != nil {
 		add("link_overrate", n.links.Overrate())
+		add("link_refused", n.loop.stats.refused.Load())
 		add("loop_steps", n.loop.stats.steps.Load())
 		add("loop_ticks", n.loop.stats.ticks.Load())
 		add("loop_late_ticks", n.loop.stats.lateTick.Load())

@@ -2,6 +2,8 @@ package node
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"holdfast/kernel/node/link"
 	"holdfast/mesh"
@@ -26,4 +28,27 @@ func TestEveryReasonOfALinkHasItsRow(t *testing.T) {
 	if len(rows) != 8+6 {
 		t.Errorf("%d rows", len(rows))
 	}
+}
+
+func TestAStrangerCannotFillTheLogWithRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoopWorld()
+		refuse := func(why link.Reason) {
+			linkEvent{link.Refused{Remote: rootIP + ":7070", Reason: why}}.handle(w.loop)
+		}
+		for range 10 {
+			refuse(link.TLS)
+			refuse(link.Timeout)
+		}
+		<-time.After(time.Duration(saidMS)*time.Millisecond - time.Millisecond)
+		refuse(link.TLS)
+		<-time.After(time.Millisecond)
+		refuse(link.TLS)
+		if rows := w.log.After(0); len(rows) != 3 {
+			t.Errorf("rows %v, want tls, timeout and, a second later, tls", rows)
+		}
+		if n := w.stats.refused.Load(); n != 22 {
+			t.Errorf("%d counted", n)
+		}
+	})
 }
