@@ -39,8 +39,11 @@ type stage uint8
 const (
 	stageNone stage = iota
 	stageChallenged
+	stageProver // accepted, and waits for the end of the quarantine
 	stageProbing
 	stageLearner
+	stageReady     // waits for another view change to end
+	stageAdmitting // waits for its own
 )
 
 // admission is about the boot that its session names: naming another one ends it.
@@ -50,6 +53,7 @@ type admission struct {
 	nonce     id.Nonce // the joiner's
 	over      id.Boot  // which boot in the view it is to replace, 0 for none
 	probe     id.Nonce // what that boot was asked with
+	proof     id.Epoch // of the certificate that came with the Join, 0 for none
 	until     when.Instant
 }
 
@@ -64,7 +68,7 @@ func (n *Node) joinReq(s *session, m *wire.JoinReq) {
 		n.send(s, &wire.Challenge{Nonce: a.challenge, AuthorityBoot: n.c.Boot})
 	case stageLearner:
 		n.send(s, &wire.JoinState{Nonce: a.nonce})
-	case stageProbing: // the answer is not known yet
+	default: // the answer is not known yet
 	}
 }
 
@@ -82,6 +86,10 @@ func (n *Node) join(s *session, m *wire.Join) {
 		return // the certificate that came with the Join has just proved a fork
 	}
 	a.nonce = m.Nonce
+	if n.state == Joining {
+		a.stage = stageProver
+		return
+	}
 	if n.view().HasBoot(s.peer, s.boot) {
 		n.confirm(s)
 		return
@@ -108,6 +116,7 @@ func (n *Node) judgeJoin(s *session, m *wire.Join) refusal.Word {
 	case !ed25519.Verify(s.key, wire.SignedJoin(m, s.peer), m.Signature[:]):
 		return refusal.BadSignature
 	}
+	a.proof = 0
 	if len(m.Certificate) == 0 {
 		return refusal.OK
 	}
@@ -118,6 +127,7 @@ func (n *Node) judgeJoin(s *session, m *wire.Join) refusal.Word {
 		return refusal.Malformed
 	}
 	n.compare(&c.View)
+	a.proof = c.View.Epoch
 	return refusal.OK
 }
 
@@ -126,6 +136,7 @@ func (n *Node) judgeJoin(s *session, m *wire.Join) refusal.Word {
 func (n *Node) compare(v *view.View) {
 	have := n.view()
 	switch {
+	case have.Epoch == 0 && v.Epoch <= n.marks.Signed:
 	case v.Epoch > have.Epoch:
 		n.halt(refusal.NoAuthority, evidence.New("mesh-fail", "refused").Str("reason", "marks"))
 	case v.Epoch == have.Epoch && v.Digest() != have.Digest():
@@ -223,10 +234,14 @@ func (n *Node) admissionTime() {
 		s := &n.sessions[i]
 		a := &s.admission
 		switch {
-		case a.stage < stageProbing:
+		case a.stage == stageProver && n.state == Joined:
+			n.consider(s)
+		case a.stage < stageProbing || a.stage == stageAdmitting:
 		case n.view().HasBoot(s.peer, s.boot):
 			n.confirm(s) // admitted through another session
-		case n.now < a.until:
+		case a.stage == stageReady && n.mayChange():
+			n.admit(s)
+		case a.stage == stageReady || n.now < a.until:
 		case a.stage == stageProbing:
 			n.learn(s)
 		default:
@@ -249,22 +264,32 @@ func (n *Node) excuseAdmissions(pause when.Span) {
 // failure detection is on; else only once something was committed (spec/system.md section 4).
 func (n *Node) admit(s *session) {
 	v := n.view()
-	m := view.Member{ID: s.peer, Incarnation: v.Epoch + 1, Boot: s.boot}
-	copy(m.Key[:], s.key)
 	old, was := v.Find(s.peer)
-	waits := n.formerHolders()
 	if was && !n.c.Detect && !n.authority.committed && !n.anyMoved() {
-		m.Incarnation = old.Incarnation
-		same := *v
-		same.Members = v.With(m)
-		n.establish(same)
-	} else {
-		n.change(v.With(m), s.peer)
+		n.admitAgain(s, old)
+		return
 	}
+	if !n.mayChange() {
+		s.admission.stage = stageReady
+		return
+	}
+	s.admission.stage = stageAdmitting
+	m := view.Member{ID: s.peer, Incarnation: n.marks.Signed + 1, Boot: s.boot}
+	copy(m.Key[:], s.key)
+	n.propose(change{members: v.With(m), joiners: []joiner{{s.peer, s.id}}})
+}
+
+// admitAgain replaces the boot of a member under the same epoch and digest.
+func (n *Node) admitAgain(s *session, old view.Member) {
+	waits := n.formerHolders()
+	old.Boot = s.boot
+	same := *n.view()
+	same.Members = same.With(old)
+	n.establish(same)
 	e := n.members.Find(s.peer)
 	e.Waits, e.Pushed = waits, n.now
 	n.print(n.viewRow(evidence.New("mesh-join", "confirmed").Node("node", s.peer)).
-		Epoch("incarnation", m.Incarnation))
+		Epoch("incarnation", old.Incarnation))
 	n.confirm(s)
 	n.unsteady(s.peer)
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/timing"
 	"holdfast/mesh/view"
+	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
 
@@ -21,40 +22,21 @@ type authority struct {
 	committed bool // an object may have been committed in this boot, here or elsewhere
 	damped    []damping
 
+	change  change       // the view change under way
+	next    Marks        // what is being made durable
+	looking bool         // the marks are being compared with the chip; no change begins meanwhile
+	pause   when.Instant // no other change before this, since marks could not be written
+	waiting bool         // it has said that it waits for a prover
+
 	move      move     // the lab move under way
 	moveEpoch id.Epoch // of the latest one
 	moved     []moved  // what former moves still keep from being served here
 }
 
-// found makes the view of one that an authority starts with.
-func (n *Node) found() {
-	v := view.View{Epoch: n.c.Epoch, Authority: n.self, AuthorityBoot: n.c.Boot}
-	m := view.Member{ID: n.self, Incarnation: v.Epoch, Boot: n.c.Boot}
-	copy(m.Key[:], n.c.public())
-	v.Members = []view.Member{m}
-	n.establish(v)
-}
-
-// establish signs v and makes it the current view. It is one view change, whole within one step:
-// acknowledging the old epoch ends where the new one begins (protocol.md, "View change", step 3).
-// A later version makes the epoch durable before the signature (rule L8): that goes here.
+// establish signs v, whose epoch is durable as signed, and makes it the current view.
 func (n *Node) establish(v view.View) {
 	v.BootsCount = n.c.Detect
 	n.install(view.Sign(v, n.c.Key))
-}
-
-// change makes a new view of these members, one epoch on, and pushes it to all but the joiner,
-// which gets it as its Confirm.
-func (n *Node) change(members []view.Member, joiner id.Node) {
-	v := *n.view()
-	v.Epoch++
-	v.Members = members
-	n.establish(v)
-	for i := range n.members.All() {
-		if e := &n.members.All()[i]; e.ID != joiner {
-			n.push(e)
-		}
-	}
 }
 
 // push sends the current view to a member; it is sent again until the member acknowledges it.
@@ -77,6 +59,8 @@ func (n *Node) authorityTime() {
 	if n.halted != refusal.OK {
 		return
 	}
+	n.recover()
+	n.changeTime()
 	n.admissionTime()
 	n.moveTime()
 	if n.c.Detect {
@@ -152,21 +136,27 @@ func (n *Node) drained(in Drained) {
 	e.Drain = member.DrainedOnce
 }
 
-// convict declares a member failed and removes it. From here on nothing is acknowledged to it: it
-// is in no view (rule L2).
+// convict declares a member failed and removes it. From here on nothing is acknowledged to it (rule
+// L2).
 func (n *Node) convict(e *member.Entry) {
-	gone := e.ID
-	e.Health = detect.Failed
-	n.print(evidence.New("mesh-fail", "failed").Node("node", gone).
-		Epoch("epoch", n.view().Epoch).Span("silent_ms", e.Silence(n.now)))
-	n.change(n.view().Without(gone), id.Node{})
-	n.print(n.viewRow(evidence.New("mesh-fail", "removed").Node("node", gone)))
+	if e.Health != detect.Failed {
+		e.Health = detect.Failed
+		n.print(evidence.New("mesh-fail", "failed").Node("node", e.ID).
+			Epoch("epoch", n.view().Epoch).Span("silent_ms", e.Silence(n.now)))
+	}
+	if n.mayChange() {
+		n.propose(change{members: n.view().Without(e.ID), removed: e.ID})
+	}
 }
 
 // authorityFrame takes a frame that only an authority gets.
 func (n *Node) authorityFrame(s *session, epoch id.Epoch, m wire.Message) {
 	if n.halted != refusal.OK {
 		n.haltedFrame(s, m)
+		return
+	}
+	if n.state == Joining {
+		n.quarantinedFrame(s, m)
 		return
 	}
 	switch m := m.(type) {
@@ -249,8 +239,8 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 		n.pushAgain(e) // two views under one number: the member sees that by the certificate
 		return
 	}
-	if e.Health == detect.Failed || e.Waiting(n.now) {
-		return // convicted (L2), or a former holder's lease may still run (L16)
+	if e.Health == detect.Failed || e.Waiting(n.now) || !n.active() {
+		return // convicted (L2), a former holder's lease may still run (L16), not durable yet (L8)
 	}
 	e.Acked, e.LastAck = true, n.now
 	n.send(s, &wire.LeaseAck{Incarnation: e.Incarnation, Digest: m.Digest,
@@ -265,6 +255,21 @@ func (n *Node) viewAck(s *session, m *wire.ViewAck) {
 	e.Viewed = m.Epoch
 	n.members.Released(e.ID, e.Boot)
 	n.releaseMoved(e.ID, e.Boot)
+}
+
+// quarantinedFrame takes a frame while there is no view. A member that asks the authority of an
+// earlier boot for its lease is challenged: it has to join this one.
+func (n *Node) quarantinedFrame(s *session, m wire.Message) {
+	switch m := m.(type) {
+	case *wire.JoinReq:
+		n.joinReq(s, m)
+	case *wire.Join:
+		n.join(s, m)
+	case *wire.LeaseReq:
+		n.joinReq(s, &wire.JoinReq{Boot: m.Boot})
+	case *wire.View:
+		n.proven(m)
+	}
 }
 
 // haltedFrame answers those who wait for an answer of an authority that has halted.

@@ -276,7 +276,7 @@ func TestANewViewEndsTheLeaseAndWhatWasAskedFor(t *testing.T) {
 	v := viewOf(3, true, map[*ed25519.PrivateKey]id.Boot{
 		&rootKey: rootBoot, &n1Key: n1Boot, &n2Key: 1})
 	s.gets(1, 3, viewFrame(v, rootKey))
-	if s.node.Epoch() != 3 || s.node.CanCommit(s.now) {
+	if s.node.Epoch() != 3 || s.node.CanCommit(s.now, when.NoSecond) {
 		t.Fatal("the lease of the old view is valid under the new one")
 	}
 	again := latest[*wire.LeaseReq](s)
@@ -286,7 +286,7 @@ func TestANewViewEndsTheLeaseAndWhatWasAskedFor(t *testing.T) {
 	for _, nonce := range []id.Nonce{asked.Nonce, again.Nonce} {
 		s.gets(1, 3, &wire.LeaseAck{Incarnation: again.Incarnation, Digest: again.Digest,
 			AuthorityBoot: rootBoot, Nonce: nonce})
-		if got := s.node.CanCommit(s.now); got != (nonce == again.Nonce) {
+		if got := s.node.CanCommit(s.now, when.NoSecond); got != (nonce == again.Nonce) {
 			t.Errorf("the answer to request %v gives a lease: %v", nonce, got)
 		}
 	}
@@ -300,7 +300,7 @@ func TestTheLeaseCountsFromWhenItWasAskedFor(t *testing.T) {
 		s.until(answered)
 		s.ack(1, 2)
 		s.until(at)
-		return s.node.CanCommit(s.now)
+		return s.node.CanCommit(s.now, when.NoSecond)
 	}, until}.test(t)
 }
 

@@ -31,6 +31,8 @@ type Config struct {
 	Seed      [32]byte          // for nonces; secret and new for this boot
 	Epoch     id.Epoch          // the authority's first epoch, from 1
 	Timing    timing.Timing
+	Both      bool     // there is a second clock, and it times the lease too (rule L6)
+	Marks     *Marks   // what the authority's NVRAM says, nil for one that keeps none (rules L7, L8)
 	Detect    bool     // mesh.fail=1: convict silent members
 	Route     bool     // mesh.route=1
 	Lab       bool     // mesh.lab=1

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"holdfast/mesh"
+	"holdfast/mesh/id"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -29,6 +30,7 @@ import (
 //	run MS                  lets time pass
 //	cut NAME | heal NAME    holds what is sent to and from it | lets it go on its way
 //	freeze NAME             holds it on its present sessions only
+//	halt NAME MS            stops a machine and its counter, as a monitor does a virtual machine
 //	delay NAME MS           how long frames take on its present sessions, each way
 //	kill NAME               switches a machine off without a word
 //	stop NAME | cont NAME   a machine does not run, its counter does
@@ -151,6 +153,8 @@ func machineCommand(w *world, d *datadriven.TestData, m *machine) {
 		w.resume(m)
 	case "clock":
 		m.jumped += when.Span(number(w.t, d, d.CmdArgs[1].Key))
+	case "halt":
+		w.halt(m, when.Span(number(w.t, d, d.CmdArgs[1].Key)))
 	case "keep":
 		m.kept = maps.Clone(m.got)
 	case "again":
@@ -168,12 +172,31 @@ func configure(w *world, d *datadriven.TestData, m *machine) {
 		switch a.Key {
 		case "allow":
 			m.config.Allow = nil
+		case "both":
+			m.config.Both = true
+		case "marks":
+			m.marks = marksOf(w.t, d, a.Vals)
+		case "chip":
+			m.broken = a.Vals[0] == "broken"
 		case "fail":
 			m.config.Timing.Fail = when.Span(number(w.t, d, a.Vals[0]))
 		default:
 			d.Fatalf(w.t, "config: unknown option %s", a.Key)
 		}
 	}
+}
+
+// marksOf reads marks as a script writes them: (never-ran), (lost), or (signed,activated) with an
+// optional may-empty.
+func marksOf(t testing.TB, d *datadriven.TestData, vals []string) *mesh.Marks {
+	switch vals[0] {
+	case "never-ran":
+		return &mesh.Marks{NeverRan: true}
+	case "lost":
+		return &mesh.Marks{Lost: true}
+	}
+	return &mesh.Marks{Signed: id.Epoch(number(t, d, vals[0])),
+		Activated: id.Epoch(number(t, d, vals[1])), MayEmpty: len(vals) > 2 && vals[2] == "may-empty"}
 }
 
 // again delivers the latest frame of a kind that the machine has got once more.

@@ -42,6 +42,11 @@ type Drain struct{ Session Session }
 // other input (rule L4).
 type Recheck struct{ Ticket Ticket }
 
+// Persist asks the authority's adapter to make its marks durable: to read both slots, to write
+// where they differ, to read back, and to answer with Persisted. It takes tens of milliseconds,
+// during which other inputs go on. At most one is under way.
+type Persist struct{ Marks Marks }
+
 // Print is one line of evidence, complete with its at=: it goes to the console and into the ring.
 type Print struct{ Line evidence.Line }
 
@@ -72,5 +77,6 @@ func (Close) effect()   {}
 func (Dial) effect()    {}
 func (Drain) effect()   {}
 func (Recheck) effect() {}
+func (Persist) effect() {}
 func (Print) effect()   {}
 func (Answer) effect()  {}

@@ -10,9 +10,13 @@ import (
 
 // The methods below let the tests look inside cheaply. But for SetLastAck none changes the node.
 
-// CanCommit reports whether the node's lease would let it commit at now.
-func (n *Node) CanCommit(now when.Instant) bool {
+// CanCommit reports whether the node's lease would let it commit at now, when the second clock
+// shows second: it is read anew for every commit.
+func (n *Node) CanCommit(now when.Instant, second when.Calendar) bool {
 	defer n.at(now)()
+	before := n.second
+	defer func() { n.second = before }()
+	n.second = second
 	return n.mutable()
 }
 

@@ -8,6 +8,7 @@ import (
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
 
@@ -244,7 +245,7 @@ func TestALeaseAckCountsOnlyWhenEverythingMatches(t *testing.T) {
 			}
 			s.gets(1, epoch, m)
 			s.until(timing.WriteLeaseMS + 1) // the first lease, asked for at zero, is over
-			if got, want := s.node.CanCommit(s.now), change == nil; got != want {
+			if got, want := s.node.CanCommit(s.now, when.NoSecond), change == nil; got != want {
 				t.Errorf("prolonged: %v, want %v", got, want)
 			}
 		})
@@ -259,7 +260,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	s.now = 2000 + timing.PauseMS + 1 // a pause: the lease is gone
 	s.step(mesh.Tick{})
 	s.ack(1, 2)
-	if s.node.CanCommit(s.now) {
+	if s.node.CanCommit(s.now, when.NoSecond) {
 		t.Error("an answer to a forgotten request gives a lease")
 	}
 }
@@ -316,12 +317,12 @@ func TestAMemberBelievesOnlyTheAuthoritysKey(t *testing.T) {
 		"a View without this boot": viewFrame(viewOf(9, true,
 			map[*ed25519.PrivateKey]id.Boot{&rootKey: rootBoot, &n1Key: 1}), rootKey),
 		"a Refuse":          &wire.Refuse{Word: refusal.NotAllowed},
-		"another Challenge": &wire.Challenge{Nonce: 6, AuthorityBoot: rootBoot + 1},
+		"another Challenge": &wire.Challenge{Nonce: 6, AuthorityBoot: rootBoot},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMember(t, nil)
 			s.gets(1, 9, m)
-			if s.node.Epoch() != 2 || !s.node.Joined() || !s.node.CanCommit(s.now) {
+			if s.node.Epoch() != 2 || !s.node.Joined() || !s.node.CanCommit(s.now, when.NoSecond) {
 				t.Error("the member has changed its mind")
 			}
 		})
@@ -333,7 +334,7 @@ func TestTwoViewsOfOneEpochHaltAMember(t *testing.T) {
 	v := viewOf(2, true, map[*ed25519.PrivateKey]id.Boot{
 		&rootKey: rootBoot, &n1Key: n1Boot, &n2Key: 1})
 	s.gets(1, 2, viewFrame(v, rootKey))
-	if !s.has("mesh-fail: fork epoch=2") || s.node.CanCommit(s.now) || s.node.CanRead(s.now) {
+	if !s.has("mesh-fail: fork epoch=2") || s.node.CanCommit(s.now, when.NoSecond) || s.node.CanRead(s.now) {
 		t.Error("a member serves on under a fork")
 	}
 	s.gets(1, 2, request(rootID, "lab-0", wire.Commit, 2, 1))
@@ -354,7 +355,7 @@ func TestACertificateOfItsOwnKeyHaltsAnAuthority(t *testing.T) {
 			s := authorityWithMember(t)
 			m := viewFrame(viewOf(c.epoch, true, boots), rootKey)
 			s.gets(1, 2, m)
-			if halted := !s.node.CanCommit(s.now); halted != c.want {
+			if halted := !s.node.CanCommit(s.now, when.NoSecond); halted != c.want {
 				t.Fatalf("halted: %v, want %v", halted, c.want)
 			}
 			s.clear()

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/mesh/capability"
 	"holdfast/mesh/id"
+	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
 
@@ -19,9 +20,9 @@ type Ticket uint32
 // handed to Step beside it.
 type Input interface{ input() }
 
-// Tick is the passing of time. The adapter sends one at Deadline, and at the latest Timing.Tick
-// after the last step.
-type Tick struct{}
+// Tick is the passing of time, with a fresh reading of the second clock where there is one. The
+// adapter sends one at Deadline, and at the latest Timing.Tick after the last step.
+type Tick struct{ Second when.Calendar }
 
 // LinkUp says that a session is open: the peer has proved that it holds Key, and Key is one that
 // this node may talk to (the authority's at a member, an allowed one at the authority).
@@ -45,8 +46,11 @@ type Frame struct {
 type Drained struct{ Session Session }
 
 // Rechecked answers Recheck. The instant of its step is a reading of the clock made after the
-// operation was staged; a later version hands in the second clock's reading too (rules L4, L6).
-type Rechecked struct{ Ticket Ticket }
+// operation was staged, and so is Second of the second clock (rules L4, L6).
+type Rechecked struct {
+	Ticket Ticket
+	Second when.Calendar // read after Recheck was carried out
+}
 
 // LabStep asks for a lab step (spec/system.md section 7). Capability is its encoded capability; the
 // answer is an Answer with the same Ticket, in this step or a later one.
@@ -74,6 +78,20 @@ type Request struct {
 	FirstEpoch id.Epoch
 }
 
+// Persisted answers Persist: the marks are in both slots and were read back, or Err says why not.
+type Persisted struct{ Err PersistError }
+
+// PersistError is how making marks durable can fail.
+type PersistError uint8
+
+// The results of Persist.
+const (
+	PersistOK     PersistError = iota
+	PersistFailed              // the chip does not take them
+	PersistHigher              // it holds higher ones than this node knows of: somebody else writes
+)
+
+func (Persisted) input() {}
 func (Tick) input()      {}
 func (LinkUp) input()    {}
 func (LinkDown) input()  {}

@@ -124,7 +124,7 @@ func (j *judge) able(m *machine) bool {
 		heard, ok := j.frames[m]
 		return ok && m.node.Joined() && j.w.counter(m).Sub(heard) <= timing.WriteLeaseMS
 	}
-	return m.node.CanCommit(j.w.counter(m))
+	return m.node.CanCommit(j.w.counter(m), j.w.second())
 }
 
 // views: a node's epoch never goes back, and one number names one view.

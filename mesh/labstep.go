@@ -176,6 +176,10 @@ func (n *Node) routeReq(s *session, epoch id.Epoch, q *wire.RouteReq, data []byt
 	if n.c.Lab && n.c.Role == Authority {
 		n.lab.kept = kept{slices.Clone(data), s.peer}
 	}
+	if n.c.Role == Authority && n.state == Joining {
+		n.answerRefused(from{node: s.peer, session: s.id}, q, n.noView())
+		return
+	}
 	if n.c.Role == Authority && !n.current(s, epoch) && epoch == n.view().Epoch {
 		// A boot that is not in the view, under the right number: told already, and refused.
 		n.answerRefused(from{node: s.peer, session: s.id}, q, refusal.StaleEpoch)

@@ -60,7 +60,7 @@ func (n *Node) ask(s *session) {
 	m := &wire.LeaseReq{Node: n.self, Incarnation: me.Incarnation, Boot: n.c.Boot,
 		Digest: v.Digest(), AuthorityBoot: v.AuthorityBoot, Nonce: n.random.nonce()}
 	n.member.asked = n.now
-	n.member.lease.Ask(n.now, m.Nonce)
+	n.member.lease.Ask(n.clocks(), m.Nonce)
 	n.send(s, m)
 }
 
@@ -110,12 +110,21 @@ func (n *Node) watchAuthority() {
 	if e.Health == detect.Alive {
 		n.suspect(e)
 	}
-	if !n.member.lost && !n.member.lease.Valid(n.now) {
-		n.member.lost = true
-		n.print(evidence.New("mesh-fail", "authority").Str("state", "lost").
-			Epoch("epoch", n.view().Epoch).Node("root", n.view().Authority).Bool("mutable", false).
-			Str("reads", "lease").Int("lease_sent_ms", int64(n.member.lease.Sent())))
+	if !n.member.lost && !n.member.lease.Valid(n.clocks()) {
+		n.loseAuthority()
 	}
+}
+
+// loseAuthority says that the authority is lost, once.
+func (n *Node) loseAuthority() {
+	n.member.lease.Zero()
+	if n.member.lost {
+		return
+	}
+	n.member.lost = true
+	n.print(evidence.New("mesh-fail", "authority").Str("state", "lost").
+		Epoch("epoch", n.view().Epoch).Node("root", n.view().Authority).Bool("mutable", false).
+		Str("reads", "lease").Int("lease_sent_ms", int64(n.member.lease.Sent())))
 }
 
 // memberFrame takes a frame that only a member gets: its sender is the authority, by the session's
@@ -148,6 +157,9 @@ func (n *Node) memberFrame(s *session, epoch id.Epoch, m wire.Message) {
 // challenge answers with a signed Join. Sending one ends the lease: from now on another view may
 // name this boot, or a successor of it.
 func (n *Node) challenge(s *session, m *wire.Challenge) {
+	if n.state == Joined && m.AuthorityBoot != n.view().AuthorityBoot {
+		n.authorityIsNew()
+	}
 	if n.state != Joining || n.now < n.member.after {
 		return // an answer to a JoinReq of before the last Confirm or Refuse
 	}
@@ -163,6 +175,14 @@ func (n *Node) challenge(s *session, m *wire.Challenge) {
 	}
 	n.sign(j.Signature[:], wire.SignedJoin(j, n.self))
 	n.send(s, j)
+}
+
+// authorityIsNew takes the news that the authority runs in another boot than the one that this node
+// has pinned: it is lost until it confirms this node above the certificate held here.
+func (n *Node) authorityIsNew() {
+	n.loseAuthority()
+	n.state = Joining
+	n.dropStaged(refusal.NoAuthority)
 }
 
 // confirmed takes the answer to this node's Join.
@@ -292,7 +312,7 @@ func (n *Node) leaseAck(s *session, epoch id.Epoch, m *wire.LeaseAck) {
 	}
 	n.dropOthers(s)
 	n.activate(s, m.Moved)
-	if n.member.lost && n.member.lease.Valid(n.now) {
+	if n.member.lost && n.member.lease.Valid(n.clocks()) {
 		n.member.lost = false
 		n.print(evidence.New("mesh-fail", "authority").Str("state", "restored").
 			Epoch("epoch", v.Epoch).Node("root", v.Authority).Bool("mutable", n.mutable()))

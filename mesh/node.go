@@ -4,6 +4,7 @@ import (
 	"holdfast/mesh/capability"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
+	"holdfast/mesh/lease"
 	"holdfast/mesh/member"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
@@ -33,13 +34,16 @@ type Node struct {
 	self id.Node
 
 	// Changed by every step.
-	now    when.Instant
-	raw    when.Instant // the instant handed to the latest step
-	shift  when.Span    // now - raw: grows when the clock goes back
-	out    *Effects
-	random random
-	pauses uint64       // local pauses so far (rule L4 compares it)
-	halted refusal.Word // why it is a fail-stop, for good; OK when it is none
+	now      when.Instant
+	raw      when.Instant // the instant handed to the latest step
+	shift    when.Span    // now - raw: grows when the clock goes back
+	out      *Effects
+	random   random
+	started  when.Instant
+	second   when.Calendar // the latest reading of the second clock
+	secondAt when.Instant  // when it was read
+	pauses   uint64        // local pauses so far (rule L4 compares it)
+	halted   refusal.Word  // why it is a fail-stop, for good; OK when it is none
 
 	// Changed by link inputs and the frames on them.
 	sessions []session
@@ -57,6 +61,7 @@ type Node struct {
 	staged  staged
 	ticket  Ticket // of the latest Recheck
 	lab     lab
+	marks   Marks // the authority's, as far as they are durable
 	counted counters
 
 	verified     [][capability.Size]byte // capabilities whose signatures have been checked
@@ -72,7 +77,9 @@ func New(now when.Instant, c Config, out *Effects) (*Node, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	n := &Node{c: c, self: id.NodeOf(c.public()), raw: now, now: now, random: random{seed: c.Seed}}
+	n := &Node{c: c, self: id.NodeOf(c.public()), raw: now, now: now, started: now,
+		second: when.NoSecond, random: random{seed: c.Seed}}
+	n.member.lease.Both = c.Both
 	n.objects = route.New(n.c.LabObject)
 	n.begin(out)
 	if !c.Detect {
@@ -82,7 +89,7 @@ func New(now when.Instant, c Config, out *Effects) (*Node, error) {
 		n.print(evidence.New("mesh-route", "disabled").Str("reason", "config"))
 	}
 	if c.Role == Authority {
-		n.found()
+		n.founded()
 	}
 	n.check()
 	return n, nil
@@ -96,6 +103,9 @@ func (n *Node) Step(now when.Instant, in Input, out *Effects) {
 	n.advance(now)
 	switch in := in.(type) {
 	case Tick:
+		n.readSecond(in.Second)
+	case Persisted:
+		n.persisted(in)
 	case LinkUp:
 		n.linkUp(in)
 	case LinkDown:
@@ -146,8 +156,32 @@ func (n *Node) paused(d when.Span, kind string) {
 		n.excuseAdmissions(d)
 	}
 	n.member.lease.Zero()
+	n.lookAgain()
 	n.print(evidence.New("mesh-fail", "paused").Span("ms", d).Str("kind", kind))
 }
+
+// apartMax is how far the two clocks may move apart between two readings: the second one counts
+// whole seconds.
+const apartMax = 1_500
+
+// readSecond takes a reading of the second clock. When it has moved on and the counter has not, or
+// the other way round, this node was stopped in a way that the counter does not show (rule L6).
+func (n *Node) readSecond(s when.Calendar) {
+	if !n.c.Both {
+		return
+	}
+	before, at := n.second, n.secondAt
+	n.second, n.secondAt = s, n.now
+	if s == when.NoSecond || before == when.NoSecond {
+		return
+	}
+	if apart := s.Sub(before) - n.now.Sub(at); apart > apartMax || apart < -apartMax {
+		n.paused(max(apart, -apart), "rtc")
+	}
+}
+
+// clocks are the latest readings of both clocks.
+func (n *Node) clocks() lease.Clocks { return lease.Clocks{Counter: n.now, Second: n.second} }
 
 // passTime does what is due, whatever the input was.
 func (n *Node) passTime() {
@@ -177,6 +211,9 @@ func (n *Node) Deadline() when.Instant {
 			sooner(e.DrainEnd)
 		}
 	}
+	if n.c.Role == Authority && n.state == Joining {
+		sooner(n.started.Add(n.c.Timing.Fail))
+	}
 	if n.c.Role == Member && n.state == Joined {
 		sooner(n.member.asked.Add(n.c.Timing.Ask()))
 	}
@@ -202,9 +239,9 @@ func (n *Node) halt(w refusal.Word, row evidence.Line) {
 // mutable reports whether this node may commit now, as far as its lease goes.
 func (n *Node) mutable() bool {
 	if n.c.Role == Authority {
-		return n.halted == refusal.OK
+		return n.halted == refusal.OK && n.state == Joined && n.active()
 	}
-	return n.halted == refusal.OK && n.state == Joined && n.member.lease.Valid(n.now)
+	return n.halted == refusal.OK && n.state == Joined && n.member.lease.Valid(n.clocks())
 }
 
 // check panics when an invariant of the node is broken. It runs after every step, in production
@@ -212,11 +249,11 @@ func (n *Node) mutable() bool {
 func (n *Node) check() {
 	v := n.view()
 	switch {
-	case n.c.Role == Authority && (n.state != Joined || !v.HasBoot(n.self, n.c.Boot)):
+	case n.c.Role == Authority && n.state != Joined && n.c.Marks == nil:
 		panic("mesh: the authority is not in its own view")
 	case n.state == Joined && !v.HasBoot(n.self, n.c.Boot):
 		panic("mesh: joined without being in the view")
-	case n.state == Joining && n.member.lease.Valid(n.now):
+	case n.state == Joining && n.member.lease.Valid(n.clocks()):
 		panic("mesh: a write lease without membership")
 	case len(n.sessions) > sessionsMax || len(n.ops) > opsMax:
 		panic("mesh: a table has outgrown its bound")

@@ -133,6 +133,10 @@ func (n *Node) request() wire.Request {
 // target: the routes are rebuilt from the view that leaves it out.
 func (n *Node) try(p *op) {
 	p.attempts++
+	if n.c.Role == Authority && n.state == Joining {
+		n.fail(p, n.noView())
+		return
+	}
 	if p.target == n.self && n.view().Epoch != 0 {
 		n.serve(from{op: p.serial, node: n.self}, n.view().Epoch, &p.q)
 		return

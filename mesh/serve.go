@@ -23,9 +23,9 @@ import (
 //	identity         replay, unknown-outcome, or the remembered reply
 //	lease            the read lease, or the write lease
 //
-// A commit is then staged; the adapter reads the clock again; lease, view and pauses are checked a
-// second time, and only then is it published and answered (rule L4). A commit that was checked
-// before this node was stopped can so never be applied after it.
+// A commit, or an authoritative read, is then staged; the adapter reads the clock again; lease,
+// view and pauses are checked a second time, and only then is it published and answered (rule L4).
+// A commit that was checked before this node was stopped can so never be applied after it.
 
 // from is who sent a request: its answer goes there.
 type from struct {
@@ -34,7 +34,7 @@ type from struct {
 	node    id.Node
 }
 
-// staged is the one commit between its two checks.
+// staged is the one commit, or authoritative read, between its two checks.
 type staged struct {
 	ticket Ticket // 0: nothing is staged
 	q      wire.RouteReq
@@ -75,11 +75,16 @@ func (n *Node) serve(who from, epoch id.Epoch, q *wire.RouteReq) {
 		n.answerRefused(who, q, w)
 		return
 	}
-	if q.Op == wire.Commit {
+	if q.Op == wire.Commit || q.Class == wire.Authoritative {
 		n.stage(who, q, o)
 		return
 	}
-	reply = replay.Reply{Version: o.Record.Version, Durability: wire.None}
+	n.read(who, q, o)
+}
+
+// read answers a stat with the record as it is.
+func (n *Node) read(who from, q *wire.RouteReq, o *route.Object) {
+	reply := replay.Reply{Version: o.Record.Version, Durability: wire.None}
 	o.Record.Window.Remember(q, reply)
 	n.answer(who, n.reply(q, o, reply))
 }
@@ -230,6 +235,7 @@ func (n *Node) stage(who from, q *wire.RouteReq, o *route.Object) {
 
 // rechecked makes the second check and publishes, or discards.
 func (n *Node) rechecked(in Rechecked) {
+	n.readSecond(in.Second)
 	g := n.staged
 	if g.ticket == 0 || g.ticket != in.Ticket {
 		return
@@ -243,6 +249,8 @@ func (n *Node) rechecked(in Rechecked) {
 		n.answerRefused(g.from, &g.q, w)
 	case g.pauses != n.pauses:
 		n.answerRefused(g.from, &g.q, refusal.NotCurrent)
+	case g.q.Op == wire.Stat:
+		n.read(g.from, &g.q, o)
 	default:
 		n.publish(&g, o)
 	}

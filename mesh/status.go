@@ -103,7 +103,7 @@ func (n *Node) writeLeft() when.Span {
 	case n.c.Role == Authority:
 		return n.c.Timing.WriteLease
 	}
-	return n.member.lease.Left(n.now)
+	return n.member.lease.Left(n.clocks())
 }
 
 // at lets the methods above see the node at a later instant than that of its latest step, and

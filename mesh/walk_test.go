@@ -45,9 +45,14 @@ func newWalk(t testing.TB, seed uint64, log bool) *walk {
 		k.twin = k.w.twin(k.w.nodes[1])
 	}
 	detect, lab := !k.one(5), labNames[:k.r.IntN(len(labNames)+1)]
+	both := k.one(2)
+	k.w.chip = when.Span(k.r.IntN(2) * k.r.IntN(500))
+	if k.one(2) {
+		k.w.nodes[0].marks = &mesh.Marks{NeverRan: true}
+	}
 	for _, m := range k.w.nodes {
 		m.config.LabObject = lab
-		m.config.Detect = detect
+		m.config.Detect, m.config.Both = detect, both
 		m.fast = int64(k.r.IntN(20_001)) - 10_000 // rho: 1 % at most
 	}
 	for _, kind := range faults {
@@ -100,7 +105,7 @@ func (k *walk) pause() when.Span {
 
 var faults = []func(*walk){
 	(*walk).isolate, (*walk).isolate, (*walk).oneWay, (*walk).delay, (*walk).hangUp, (*walk).halfOpen,
-	(*walk).power, (*walk).stop, (*walk).stop, (*walk).clockBack, (*walk).damage, (*walk).disorder,
+	(*walk).power, (*walk).rootPower, (*walk).halt, (*walk).stop, (*walk).stop, (*walk).clockBack, (*walk).damage, (*walk).disorder,
 	(*walk).secondSession,
 }
 
@@ -143,6 +148,26 @@ func (k *walk) power() {
 }
 
 // stop lets a machine stand still, or go on: its counter does not care.
+// rootPower switches the authority off or on, if it has something to remember by.
+func (k *walk) rootPower() {
+	root := k.w.nodes[0]
+	switch {
+	case root.marks == nil:
+	case root.node != nil:
+		k.w.kill(root)
+	default:
+		k.w.boot(root)
+	}
+}
+
+// halt stops a machine together with its counter, for up to half a minute. A member without a
+// second clock cannot know: it is spared.
+func (k *walk) halt() {
+	if m := k.any(); m.running() && (m.config.Both || m == k.w.nodes[0]) {
+		k.w.halt(m, when.Span(k.r.Int64N(30_000)))
+	}
+}
+
 func (k *walk) stop() {
 	m := k.any()
 	switch {
@@ -160,7 +185,7 @@ func (k *walk) clockBack() {
 	m := k.any()
 	if m.running() {
 		m.jumped -= when.Span(k.r.Int64N(int64(min(k.w.counter(m), 20_000)) + 1))
-		k.w.step(m, mesh.Tick{})
+		k.w.tick(m)
 	}
 }
 
@@ -259,6 +284,11 @@ func (k *walk) calm() {
 	for len(k.w.links) > 0 {
 		k.w.disconnect(k.w.links[0])
 	}
+	if root := k.w.nodes[0]; root.node == nil || !root.node.Joined() {
+		k.w.kill(root)
+		root.marks.MayEmpty = true // perhaps nobody is left who could prove anything
+		k.w.boot(root)
+	}
 	for _, m := range k.w.nodes[1:] {
 		if m.node == nil && m != k.twin {
 			k.w.boot(m)
@@ -285,7 +315,7 @@ func (k *walk) converged() string {
 			return m.name + " has not joined"
 		case m.node.Epoch() != root.Epoch() || m.node.Digest() != root.Digest():
 			return m.name + " has another view than the root"
-		case !m.node.CanCommit(k.w.counter(m)):
+		case !m.node.CanCommit(k.w.counter(m), k.w.second()):
 			return m.name + " has no lease"
 		}
 	}

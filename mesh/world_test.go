@@ -25,6 +25,7 @@ type world struct {
 	t       testing.TB
 	now     when.Instant // true time
 	latency when.Span    // of a new link, each way
+	chip    when.Span    // how long the writing of marks takes
 	nodes   []*machine   // the authority first
 	links   []*link
 	nextID  mesh.Session
@@ -54,11 +55,20 @@ type machine struct {
 	isolated bool // what it dials does not answer
 	dialling bool // until it does
 
+	marks   *mesh.Marks // the authority's NVRAM, nil for none; what is written stays
+	broken  bool        // it takes nothing any more
+	write   *write      // under way
 	boots   byte
 	effects mesh.Effects
 	answers []mesh.Answer
 	got     map[wire.Kind][]byte // the latest frame of each kind, since it was first switched on
 	kept    map[wire.Kind][]byte // what got was when a script said so
+}
+
+// write is marks on their way into the chip; without power they do not get there.
+type write struct {
+	at    when.Instant
+	marks mesh.Marks
 }
 
 func keyOf(name string) ed25519.PrivateKey {
@@ -145,20 +155,25 @@ func (w *world) boot(m *machine) {
 	m.boots++
 	m.config.Boot = id.Boot(m.boots)<<32 | id.Boot(m.id()[0])
 	m.config.Seed = sha256.Sum256([]byte{m.id()[0], m.boots})
+	m.config.Marks = nil
+	if m.marks != nil {
+		marks := *m.marks
+		m.config.Marks = &marks
+	}
 	node, err := mesh.New(0, m.config, &m.effects)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	m.node = node
-	w.carryOut(m)
 	if w.stepped != nil {
 		w.stepped(m, nil)
 	}
+	w.carryOut(m)
 }
 
 // kill ends a machine without a word: its sessions stay half-open at the other end.
 func (w *world) kill(m *machine) {
-	m.node, m.dialling = nil, false
+	m.node, m.dialling, m.write = nil, false, nil
 	for _, l := range w.linksOf(m) {
 		l.end(m).open = false
 	}
@@ -170,8 +185,19 @@ func (w *world) resume(m *machine) {
 	m.stopped = false
 	if ticket := m.staged; ticket != 0 {
 		m.staged = 0
-		w.step(m, mesh.Rechecked{Ticket: ticket})
+		w.step(m, mesh.Rechecked{Ticket: ticket, Second: w.second()})
 	}
+}
+
+func (w *world) tick(m *machine) { w.step(m, mesh.Tick{Second: w.second()}) }
+
+// halt stops a machine and its counter, as a virtual machine's monitor does.
+func (w *world) halt(m *machine, d when.Span) {
+	m.stopped = true
+	before := w.counter(m)
+	w.run(d)
+	m.jumped += before.Sub(w.counter(m))
+	w.resume(m)
 }
 
 func (w *world) step(m *machine, in mesh.Input) {
@@ -197,6 +223,15 @@ func (w *world) carry(m *machine, effects []mesh.Effect) {
 			w.transmit(m, e)
 		case mesh.Recheck:
 			w.rechecks(m, e.Ticket)
+		case mesh.Persist:
+			if w.chip == 0 {
+				w.persist(m, e.Marks)
+				continue
+			}
+			if m.write != nil {
+				w.t.Errorf("%s writes its marks twice at a time", m.name)
+			}
+			m.write = &write{w.now.Add(w.chip), e.Marks}
 		case mesh.Drain:
 			w.step(m, mesh.Drained{Session: e.Session})
 		case mesh.Answer:
@@ -216,8 +251,31 @@ func (w *world) rechecks(m *machine, ticket mesh.Ticket) {
 		m.stopped, m.staged = true, ticket
 		return
 	}
-	w.step(m, mesh.Rechecked{Ticket: ticket})
+	w.step(m, mesh.Rechecked{Ticket: ticket, Second: w.second()})
 }
+
+// persist is the authority's chip.
+func (w *world) persist(m *machine, marks mesh.Marks) {
+	in := mesh.Persisted{}
+	switch {
+	case m.broken:
+		in.Err = mesh.PersistFailed
+	case m.marks.Signed > marks.Signed || m.marks.Activated > marks.Activated:
+		in.Err = mesh.PersistHigher
+	default:
+		*m.marks = marks
+	}
+	w.step(m, in)
+}
+
+func (w *world) written(m *machine) {
+	marks := m.write.marks
+	m.write = nil
+	w.persist(m, marks)
+}
+
+// second is what every machine's second clock shows: true time in whole seconds.
+func (w *world) second() when.Calendar { return when.Calendar(w.now / 1000) }
 
 func (w *world) note(m *machine, l evidence.Line) {
 	if err := l.Check(); err != nil {
@@ -275,8 +333,11 @@ func (w *world) next() (when.Instant, func()) {
 		}
 	}
 	for _, m := range w.nodes {
+		if m.running() && m.write != nil {
+			sooner(m.write.at, func() { w.written(m) })
+		}
 		if m.running() {
-			sooner(w.reaches(m, m.node.Deadline()), func() { w.step(m, mesh.Tick{}) })
+			sooner(w.reaches(m, m.node.Deadline()), func() { w.tick(m) })
 		}
 	}
 	return first.at, first.act

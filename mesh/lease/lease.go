@@ -1,5 +1,5 @@
 // Package lease is the write lease: a member's right to commit for a while after the authority last
-// answered it (ADR-0008 section 4, repaired by rules L1 and L5).
+// answered it (ADR-0008 section 4, repaired by rules L1, L5 and L6).
 //
 // The lease counts from when the member sent the request that was answered, never from when an
 // answer arrived: then the authority, which re-homes no earlier than F after its last answer, knows
@@ -10,6 +10,11 @@
 //	Ack(nonce)       until = max(until, s + W), when the nonce is still outstanding
 //	Valid(now)       now <= until: the boundary is inclusive
 //	Zero()           a view, a pause, a stale-epoch or a Join: no lease, no outstanding nonce
+//
+// It is timed by two clocks where there are two. The counter stands still while a virtual machine
+// is stopped by its monitor; the second clock goes on, in whole seconds. So a lease is also over
+// when the second clock is more than W whole seconds past its reading at the sending, or before it:
+// up to one second later than by the counter, which rule L3 has in its inequality.
 package lease
 
 import (
@@ -20,23 +25,32 @@ import (
 // asksMax bounds the outstanding requests: older ones are forgotten, and their answers with them.
 const asksMax = 8
 
-type ask struct {
-	nonce id.Nonce
-	sent  when.Instant
+// Clocks is a reading of both clocks. Second is when.NoSecond without a reading.
+type Clocks struct {
+	Counter when.Instant
+	Second  when.Calendar
 }
 
-// Write is a member's write lease. The zero Write is not held.
+type ask struct {
+	nonce id.Nonce
+	sent  Clocks
+}
+
+// Write is a member's write lease. The zero Write is not held, and is timed by the counter alone.
 type Write struct {
-	asks  [asksMax]ask
-	next  int
-	held  bool
-	until when.Instant
-	sent  when.Instant
-	acked when.Instant
+	// Both says that the second clock times the lease too: without a reading of it there is none.
+	Both bool
+
+	asks   [asksMax]ask
+	next   int
+	held   bool
+	length when.Span
+	from   Clocks // when the request was sent that it counts from
+	acked  when.Instant
 }
 
 // Ask remembers a request that is sent at now. The nonce is not zero.
-func (w *Write) Ask(now when.Instant, nonce id.Nonce) {
+func (w *Write) Ask(now Clocks, nonce id.Nonce) {
 	w.asks[w.next] = ask{nonce, now}
 	w.next = (w.next + 1) % asksMax
 }
@@ -52,10 +66,10 @@ func (w *Write) Ack(now when.Instant, nonce id.Nonce, length when.Span) bool {
 		if a.nonce != nonce {
 			continue
 		}
-		w.sent, w.acked = max(w.sent, a.sent), now
-		if until := a.sent.Add(length); !w.held || until > w.until {
-			w.held, w.until = true, until
+		if !w.held || a.sent.Counter > w.from.Counter {
+			w.from = a.sent
 		}
+		w.held, w.length, w.acked = true, length, now
 		*a = ask{}
 		return true
 	}
@@ -65,22 +79,33 @@ func (w *Write) Ack(now when.Instant, nonce id.Nonce, length when.Span) bool {
 // Zero ends the lease and forgets the outstanding requests. Sent stays: it is evidence.
 func (w *Write) Zero() {
 	w.asks = [asksMax]ask{}
-	w.held, w.until = false, 0
+	w.held = false
 }
 
 // Valid reports whether the lease is held at now, its last millisecond included.
-func (w *Write) Valid(now when.Instant) bool { return w.held && now <= w.until }
+func (w *Write) Valid(now Clocks) bool {
+	return w.held && now.Counter <= w.from.Counter.Add(w.length) && w.validBySecond(now.Second)
+}
 
-// Left is what remains of the lease, zero when there is none.
-func (w *Write) Left(now when.Instant) when.Span {
+func (w *Write) validBySecond(now when.Calendar) bool {
+	if !w.Both {
+		return true
+	}
+	age := now.Sub(w.from.Second)
+	return now != when.NoSecond && w.from.Second != when.NoSecond && age >= 0 &&
+		age <= w.length/when.Second*when.Second
+}
+
+// Left is what remains of the lease by the counter, zero when there is none.
+func (w *Write) Left(now Clocks) when.Span {
 	if !w.Valid(now) {
 		return 0
 	}
-	return w.until.Sub(now)
+	return w.from.Counter.Add(w.length).Sub(now.Counter)
 }
 
 // Sent is when the latest acknowledged request was sent, zero before the first.
-func (w *Write) Sent() when.Instant { return w.sent }
+func (w *Write) Sent() when.Instant { return w.from.Counter }
 
 // Acked is when the latest answer arrived, zero before the first.
 func (w *Write) Acked() when.Instant { return w.acked }

@@ -12,30 +12,33 @@ import (
 
 const length = 6000
 
+// at is an instant by the counter alone.
+func at(t when.Instant) lease.Clocks { return lease.Clocks{Counter: t, Second: when.NoSecond} }
+
 func TestTheZeroLeaseIsNotHeld(t *testing.T) {
 	var w lease.Write
-	if w.Valid(0) || w.Left(0) != 0 || w.Sent() != 0 {
+	if w.Valid(at(0)) || w.Left(at(0)) != 0 || w.Sent() != 0 {
 		t.Error("a lease that nobody gave")
 	}
-	if w.Ack(0, 0, length) || w.Valid(0) {
+	if w.Ack(0, 0, length) || w.Valid(at(0)) {
 		t.Error("a nonce of zero answers no request")
 	}
 }
 
 func TestALeaseCountsFromTheSendingAndIncludesItsEnd(t *testing.T) {
 	var w lease.Write
-	w.Ask(1000, 7)
-	if w.Valid(1000) {
+	w.Ask(at(1000), 7)
+	if w.Valid(at(1000)) {
 		t.Fatal("a request is no lease")
 	}
 	if !w.Ack(4000, 7, length) {
 		t.Fatal("the answer is not taken")
 	}
 	for now, want := range map[when.Instant]bool{4000: true, 6999: true, 7000: true, 7001: false} {
-		if w.Valid(now) != want {
+		if w.Valid(at(now)) != want {
 			t.Errorf("at %d: valid %v", now, !want)
 		}
-		if left := w.Left(now); want && left != when.Instant(7000).Sub(now) || !want && left != 0 {
+		if left := w.Left(at(now)); want && left != when.Instant(7000).Sub(now) || !want && left != 0 {
 			t.Errorf("at %d: %d left", now, left)
 		}
 	}
@@ -46,13 +49,13 @@ func TestALeaseCountsFromTheSendingAndIncludesItsEnd(t *testing.T) {
 
 func TestAnAnswerCountsOnceAndOutOfOrder(t *testing.T) {
 	var w lease.Write
-	w.Ask(1000, 1)
-	w.Ask(2000, 2)
+	w.Ask(at(1000), 1)
+	w.Ask(at(2000), 2)
 	w.Ack(2100, 2, length)
 	if !w.Ack(2200, 1, length) {
 		t.Error("the older answer is one too")
 	}
-	if !w.Valid(8000) || w.Sent() != 2000 {
+	if !w.Valid(at(8000)) || w.Sent() != 2000 {
 		t.Error("an older answer has taken something from the lease")
 	}
 	if w.Ack(2300, 2, length) {
@@ -62,11 +65,11 @@ func TestAnAnswerCountsOnceAndOutOfOrder(t *testing.T) {
 
 func TestZeroEndsTheLeaseAndForgetsWhatWasAsked(t *testing.T) {
 	var w lease.Write
-	w.Ask(1000, 1)
+	w.Ask(at(1000), 1)
 	w.Ack(1001, 1, length)
-	w.Ask(2000, 2)
+	w.Ask(at(2000), 2)
 	w.Zero()
-	if w.Valid(2000) || w.Ack(2001, 2, length) || w.Valid(2001) {
+	if w.Valid(at(2000)) || w.Ack(2001, 2, length) || w.Valid(at(2001)) {
 		t.Error("a lease survives")
 	}
 	if w.Sent() != 1000 {
@@ -89,7 +92,7 @@ func TestTheLeaseIsThatOfTheLatestAnsweredRequest(t *testing.T) {
 			},
 			"ask": func(t *rapid.T) {
 				nonce++
-				w.Ask(now, nonce)
+				w.Ask(at(now), nonce)
 				asked[nonce] = now
 				delete(asked, nonce-8)
 			},
@@ -110,10 +113,57 @@ func TestTheLeaseIsThatOfTheLatestAnsweredRequest(t *testing.T) {
 				until = -1
 			},
 			"": func(t *rapid.T) {
-				if w.Valid(now) != (now <= until) {
-					t.Fatalf("at %d: valid %v, the lease is until %d", now, w.Valid(now), until)
+				if w.Valid(at(now)) != (now <= until) {
+					t.Fatalf("at %d: valid %v, the lease is until %d", now, w.Valid(at(now)), until)
 				}
 			},
 		})
 	})
+}
+
+// The counter stands still while the second clock goes on: that is what a stopped virtual machine
+// is.
+func TestTheSecondClockEndsTheLeaseToo(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		now   lease.Clocks
+		valid bool
+	}{
+		{"at once", lease.Clocks{Counter: 1000, Second: 500}, true},
+		{"in the last second", lease.Clocks{Counter: 7000, Second: 506}, true},
+		{"with a counter that stood still", lease.Clocks{Counter: 1001, Second: 506}, true},
+		{"and a second longer", lease.Clocks{Counter: 1001, Second: 507}, false},
+		{"an hour later", lease.Clocks{Counter: 1001, Second: 500 + 3600}, false},
+		{"with a clock set back", lease.Clocks{Counter: 1001, Second: 499}, false},
+		{"without a reading", lease.Clocks{Counter: 1001, Second: when.NoSecond}, false},
+		{"by the counter", lease.Clocks{Counter: 7001, Second: 500}, false},
+	} {
+		w := lease.Write{Both: true}
+		w.Ask(lease.Clocks{Counter: 1000, Second: 500}, 1)
+		w.Ack(1001, 1, length)
+		if w.Valid(c.now) != c.valid || (w.Left(c.now) > 0) != (c.valid && c.now.Counter < 7000) {
+			t.Errorf("%s: valid %v, left %d", c.name, w.Valid(c.now), w.Left(c.now))
+		}
+	}
+}
+
+func TestARequestThatWasSentWithoutAReadingGivesNoLease(t *testing.T) {
+	w := lease.Write{Both: true}
+	w.Ask(at(1000), 1)
+	w.Ack(1001, 1, length)
+	if w.Valid(lease.Clocks{Counter: 1001, Second: 500}) {
+		t.Error("a lease that the second clock does not time")
+	}
+}
+
+// Below a second of lease the second clock allows none of its own: the lease must be renewed within
+// the second in which it was asked for.
+func TestAShortLeaseEndsWithItsSecond(t *testing.T) {
+	w := lease.Write{Both: true}
+	w.Ask(lease.Clocks{Counter: 1000, Second: 500}, 1)
+	w.Ack(1001, 1, 400)
+	if !w.Valid(lease.Clocks{Counter: 1400, Second: 500}) ||
+		w.Valid(lease.Clocks{Counter: 1400, Second: 501}) {
+		t.Error("not valid in its second only")
+	}
 }

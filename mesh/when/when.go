@@ -31,3 +31,13 @@ func (t Instant) Sub(u Instant) Span { return Span(t - u) }
 
 // Min returns the earlier of t and u.
 func (t Instant) Min(u Instant) Instant { return min(t, u) }
+
+// Calendar is a reading of the second clock, which goes on while the counter may stand still: whole
+// seconds since any fixed point. It is compared with other readings of the same clock only.
+type Calendar int64
+
+// NoSecond is the absence of a reading: the clock is missing, or did not answer.
+const NoSecond Calendar = -1 << 63
+
+// Sub returns the time from u to t. Neither may be NoSecond.
+func (t Calendar) Sub(u Calendar) Span { return Span(t-u) * Second }
