@@ -266,6 +266,7 @@ func (n *Node) signed() {
 		m, _ := n.view().Find(j.node)
 		n.print(n.viewRow(evidence.New("mesh-join", "confirmed").Node("node", j.node)).
 			Epoch("incarnation", m.Incarnation))
+		n.unsteady(j.node)
 		if s := n.find(j.session); s != nil && s.boot == m.Boot {
 			n.confirm(s)
 		}

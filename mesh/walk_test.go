@@ -105,7 +105,8 @@ func (k *walk) pause() when.Span {
 
 var faults = []func(*walk){
 	(*walk).isolate, (*walk).isolate, (*walk).oneWay, (*walk).delay, (*walk).hangUp, (*walk).halfOpen,
-	(*walk).power, (*walk).rootPower, (*walk).halt, (*walk).stop, (*walk).stop, (*walk).clockBack, (*walk).damage, (*walk).disorder,
+	(*walk).power, (*walk).rootPower, (*walk).halt, (*walk).stop, (*walk).stop, (*walk).clockBack,
+	(*walk).damage, (*walk).disorder,
 	(*walk).secondSession,
 }
 

@@ -65,8 +65,8 @@ var Rows = []Row{
 	{"mesh-fail: refused", row(words("reason", "timing", "quarantine", "marks", "unproven"))},
 
 	{"mesh-route: disabled", row(words("reason", "config"))},
-	{"mesh-route: authority", row(words("state", "current", "lost"), orNone(epoch("epoch")), flag("mutable"),
-		millis("write_lease_ms"), orNone(millis("lease_sent_ms")))},
+	{"mesh-route: authority", row(words("state", "current", "lost"), orNone(epoch("epoch")),
+		flag("mutable"), millis("write_lease_ms"), orNone(millis("lease_sent_ms")))},
 	{"mesh-route: fence", row(object("object"), node("stale_home"), epoch("stale_home_epoch"),
 		node("home"), epoch("home_epoch"), words("reason", "left-view", "lease-left-view"))},
 	{"mesh-route: lease", row(object("object"), words("state", "active", "draining", "dropped"),
