@@ -43,7 +43,9 @@ type target struct{ pkg, name string }
 // list asks go test for the targets: lines with a target's name, then one with the package they are
 // in.
 func list() ([]target, error) {
-	out, err := exec.Command("go", "test", "-list", "^Fuzz", "./...").Output()
+	cmd := exec.Command("go", "test", "-list", "^Fuzz", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go test -list: %w", err)
 	}
