@@ -1,0 +1,99 @@
+package mesh
+
+import (
+	"holdfast/mesh/id"
+	"holdfast/mesh/route"
+	"holdfast/mesh/when"
+)
+
+// Inspector is a node as those see it who judge it from outside: simulation and search. It tells
+// what the node would do, without asking it to do anything: none of its methods changes the node.
+// now is a reading of the counter that Step is given, not before the latest step's.
+type Inspector struct{ n *Node }
+
+// Inspect returns the inspector of n, which stays good for the node's life.
+func Inspect(n *Node) Inspector { return Inspector{n} }
+
+// MayCommit reports whether the node's right to commit would cover a commit whose second check
+// reads these clocks. For how long it goes on doing so by the counter, if nothing happens to the
+// node, is left; the second clock may end it sooner.
+func (i Inspector) MayCommit(now when.Instant, second when.Calendar) (left when.Span, may bool) {
+	defer i.n.at(now)()
+	before := i.n.second
+	defer func() { i.n.second = before }()
+	i.n.second = second
+	return i.n.writeLeft(), i.n.mutable()
+}
+
+// Holds reports whether the node counts itself as the home of an object, one that it does not know
+// yet included. It commits to it not before from, in its own time: until then a former holder's
+// lease may run (rule L16).
+func (i Inspector) Holds(o id.Object) (from when.Instant, holds bool) {
+	row := i.n.objects.Find(o)
+	if row == nil {
+		return 0, i.n.c.Route && i.n.homeOf(o) == i.n.self
+	}
+	for _, m := range i.n.authority.moved {
+		if m.object == o {
+			from = max(from, m.wait.Until)
+		}
+	}
+	return from, row.Lease == route.Active
+}
+
+// Record is what the node holds of an object: the record of version 0 when it holds none. The value
+// is the node's own and must not be changed.
+func (i Inspector) Record(o id.Object) (epoch id.Epoch, version uint64, value []byte) {
+	if row := i.n.objects.Find(o); row != nil {
+		return row.Record.Epoch, row.Record.Version, row.Record.Value
+	}
+	return 0, 0, nil
+}
+
+// Epoch is that of the current view, 0 before the first.
+func (i Inspector) Epoch() id.Epoch { return i.n.view().Epoch }
+
+// Digest is that of the current view, zero before the first.
+func (i Inspector) Digest() id.Digest {
+	if i.Epoch() == 0 {
+		return id.Digest{}
+	}
+	return i.n.view().Digest()
+}
+
+// Now is the node's own time, that of its latest step: the counter without what it went back.
+func (i Inspector) Now() when.Instant { return i.n.now }
+
+// Joined reports whether the node counts itself as a member.
+func (i Inspector) Joined() bool { return i.n.state == Joined }
+
+// Overgrown names a table that has outgrown its bound, "" for none.
+func (i Inspector) Overgrown() string {
+	n := i.n
+	switch {
+	case len(n.sessions) > sessionsMax:
+		return "sessions"
+	case len(n.ops) > opsMax:
+		return "operations"
+	case len(n.objects.All()) > ObjectsMax:
+		return "objects"
+	case len(n.verified) > verifiedMax:
+		return "verified capabilities"
+	case len(n.authority.damped) > maxAllow:
+		return "dampings"
+	case len(n.members.All()) > maxAllow:
+		return "members"
+	case len(n.authority.moved) > ObjectsMax*waitsFor:
+		return "moved objects"
+	}
+	for i := range n.members.All() {
+		if len(n.members.All()[i].Waits) > waitsFor {
+			return "waits"
+		}
+	}
+	return ""
+}
+
+// waitsFor is how many former holders a boot can ever wait for: two boots of each other member, and
+// of itself, have had a lease within the time for which one counts.
+const waitsFor = 2 * maxAllow
