@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
@@ -35,6 +36,9 @@ const labObjects = 8
 // environment, identity, entropy. It comes before everything that takes a random number. It never
 // fails: what is wrong is a row, and a node without a mesh. It writes three records.
 func Boot(m Machine) *Node {
+	if m.Waits == nil {
+		m.Waits = clock.System
+	}
 	n := &Node{machine: m, log: &log{console: m.Console}}
 	store := n.openNVRAM()
 	envReason := n.loadEnvironment(store)

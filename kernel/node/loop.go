@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/kernel/node/link"
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
@@ -43,6 +44,7 @@ const (
 // a reading of the clock, carries the effects out in order, and never waits for anybody.
 type loop struct {
 	clock  func() when.Instant
+	waits  clock.Clock
 	log    *log
 	events chan event
 	ended  chan struct{} // closed when the loop takes no more events
@@ -72,9 +74,9 @@ type loopStats struct {
 // lateMS is how late a tick is before it is counted: more than scheduling alone costs.
 const lateMS when.Span = 20
 
-func newLoop(clock func() when.Instant, log *log) *loop {
+func newLoop(m Machine, log *log) *loop {
 	return &loop{
-		clock: clock, log: log, armed: when.Never,
+		clock: m.Clock, waits: m.Waits, log: log, armed: when.Never,
 		events:  make(chan event, eventQueue),
 		ended:   make(chan struct{}),
 		closing: make(map[link.Session]bool),
@@ -97,14 +99,20 @@ func (l *loop) begin(c mesh.Config) error {
 // run handles events and time until ctx is done.
 func (l *loop) run(ctx context.Context) error {
 	defer close(l.ended)
-	timer := time.NewTimer(0)
+	due := make(chan struct{}, 1)
+	timer := l.waits.AfterFunc(0, func() {
+		select {
+		case due <- struct{}{}:
+		default: // the loop has not come to the last one yet
+		}
+	})
 	defer timer.Stop()
 	for {
 		l.arm(timer)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-timer.C:
+		case <-due:
 			l.armed = when.Never
 			l.tick()
 		case e := <-l.events:
@@ -116,7 +124,7 @@ func (l *loop) run(ctx context.Context) error {
 
 // arm sets the timer to the protocol's deadline. Nearly every step moves the deadline back; a timer
 // that is armed already is left alone then, fires early, and is armed anew.
-func (l *loop) arm(timer *time.Timer) {
+func (l *loop) arm(timer clock.Timer) {
 	if at := l.core.Deadline(); at < l.armed {
 		l.armed = at
 		timer.Reset(time.Duration(at.Sub(l.clock())) * time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/kernel/node/link"
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
@@ -67,8 +68,11 @@ type loopWorld struct {
 func newLoopWorld() *loopWorld {
 	w := &loopWorld{core: &fakeCore{due: 250}, links: &fakeLinks{}}
 	boot := time.Now()
-	w.loop = newLoop(func() when.Instant {
-		return when.Instant((time.Since(boot) + w.skip).Milliseconds())
+	w.loop = newLoop(Machine{
+		Clock: func() when.Instant {
+			return when.Instant((time.Since(boot) + w.skip).Milliseconds())
+		},
+		Waits: clock.System,
 	}, &log{console: &console{}})
 	w.loop.core, w.loop.links = w.core, w.links
 	return w

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/mesh/when"
 	"holdfast/nvram"
 )
@@ -15,6 +16,9 @@ type Machine struct {
 	// Clock reads the raw counter: milliseconds since boot, never set, never going back while the
 	// machine runs. Leases and the detector are timed by it and by nothing else.
 	Clock func() when.Instant
+	// Waits is what the loop and the links wait by: the clock that the network's deadlines go by. Nil
+	// is package time's.
+	Waits clock.Clock
 	// NVRAM is the chip with the node's records; nil when the board has none that answers.
 	NVRAM nvram.Chip
 	// Entropy is what the machine has of it.

@@ -108,9 +108,9 @@ func (n *Node) startMesh(network Network, run func(func(context.Context) error))
 	n.print(evidence.New("mesh-node", "start").Node("node", n.id).
 		Str("role", n.mesh.Role.String()).Boot("boot", n.mesh.Boot).Epoch("epoch", n.mesh.Epoch).
 		Str("ip", n.config.Address.Addr().String()).Str("seed", n.seededFrom))
-	n.loop = newLoop(n.machine.Clock, n.log)
+	n.loop = newLoop(n.machine, n.log)
 	links, err := link.New(link.Config{
-		Key: n.mesh.Key, Pins: n.pins(), Deliver: n.loop.deliver,
+		Key: n.mesh.Key, Pins: n.pins(), Deliver: n.loop.deliver, Clock: n.machine.Waits,
 	})
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func (l *Links) Accept(ctx context.Context, listener net.Listener) error {
 		case err != nil:
 			return fmt.Errorf("link: accepting: %w", err)
 		}
-		now := time.Now()
+		now := l.clock.Now()
 		if admitted.admit(now) {
 			h := l.handshakes.start(raw)
 			l.group.Go(func() { l.accepted(ctx, h) })
@@ -54,7 +54,7 @@ func (l *Links) accepted(ctx context.Context, h *handshake) {
 	s, err := l.handshake(h)
 	if err != nil {
 		l.deliver(Refused{h.raw.RemoteAddr().String(), authoritySide.reason(err)})
-		abandon(h.raw, err)
+		l.abandon(h.raw, err)
 		return
 	}
 	l.run(ctx, s)
@@ -62,7 +62,7 @@ func (l *Links) accepted(ctx context.Context, h *handshake) {
 
 // handshake is the authority's.
 func (l *Links) handshake(h *handshake) (*session, error) {
-	_ = h.raw.SetDeadline(time.Now().Add(HandshakeTime)) // an error comes back from the handshake
+	_ = h.raw.SetDeadline(l.clock.Now().Add(HandshakeTime)) // an error comes back from the handshake
 	conn := tls.Server(h.raw, l.server)
 	err := conn.Handshake()
 	if l.handshakes.done(h) {
@@ -86,10 +86,10 @@ var greeting [wire.PrefixSize]byte
 // abandon closes a connection whose handshake failed with err. A side that has told the other why
 // does not close before the other has closed: a TCP that is closed with unread data answers with a
 // reset, which can overtake the alert.
-func abandon(raw net.Conn, err error) {
+func (l *Links) abandon(raw net.Conn, err error) {
 	defer raw.Close()
 	if isPinError(err) {
-		_ = raw.SetDeadline(time.Now().Add(lingerTime))
+		_ = raw.SetDeadline(l.clock.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, raw, lingerMax)
 	}
 }

@@ -36,7 +36,7 @@ func (s *session) drain() {
 		return
 	}
 	s.barrier.asked = true
-	_ = s.raw.SetReadDeadline(time.Now()) // an error comes back from the read, too
+	_ = s.raw.SetReadDeadline(s.clock.Now()) // an error comes back from the read, too
 }
 
 // arm sets the deadline of the reader's next read: limit, or the barrier's. The lock makes sure
@@ -49,7 +49,7 @@ func (s *session) arm(limit time.Time) {
 	}
 	if s.barrier.asked || !s.barrier.quiet.IsZero() {
 		s.barrier.asked = false
-		s.barrier.quiet = time.Now().Add(quietTime)
+		s.barrier.quiet = s.clock.Now().Add(quietTime)
 		if s.barrier.quiet.Before(limit) {
 			limit = s.barrier.quiet
 		}

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"holdfast/kernel/node/clock"
 )
 
 // The member's patience (spec/system.md section 3; protocol.md, "Sessions").
@@ -33,7 +35,7 @@ func (l *Links) Connect(ctx context.Context, dial Dialer, to netip.AddrPort) {
 	pause := RedialMin
 	silence := false // it has been said that nobody answers
 	for {
-		began := time.Now()
+		began := l.clock.Now()
 		s, reason := l.dialOnce(ctx, dial, to)
 		switch {
 		case ctx.Err() != nil:
@@ -54,11 +56,11 @@ func (l *Links) Connect(ctx context.Context, dial Dialer, to netip.AddrPort) {
 		if !l.satisfied(ctx) {
 			return
 		}
-		if s != nil && time.Since(began) >= RedialMax {
+		if s != nil && l.clock.Now().Sub(began) >= RedialMax {
 			pause = RedialMin // the session was of use
 		}
 		if l.live() == 0 {
-			if !sleep(ctx, jitter(pause)) {
+			if !clock.Sleep(ctx, l.clock, jitter(pause)) {
 				return
 			}
 			pause = min(2*pause, RedialMax)
@@ -87,19 +89,19 @@ func (l *Links) satisfied(ctx context.Context) bool {
 
 // dialOnce makes one session, or says why not.
 func (l *Links) dialOnce(ctx context.Context, dial Dialer, to netip.AddrPort) (*session, Reason) {
-	dialling, cancel := context.WithTimeout(ctx, DialTime)
+	dialling, cancel := clock.WithTimeout(ctx, l.clock, DialTime)
 	defer cancel()
 	raw, err := dial(dialling, to)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, Timeout
-	case err != nil:
+	if err != nil {
+		if context.Cause(dialling) == context.DeadlineExceeded || errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, Timeout
+		}
 		return nil, Unreachable
 	}
 	defer context.AfterFunc(ctx, func() { raw.Close() })()
 	conn, err := l.introduce(raw)
 	if err != nil {
-		abandon(raw, err)
+		l.abandon(raw, err)
 		return nil, memberSide.reason(err)
 	}
 	s, ok := l.register(raw, conn)
@@ -112,7 +114,7 @@ func (l *Links) dialOnce(ctx context.Context, dial Dialer, to netip.AddrPort) (*
 
 // introduce is the member's handshake; it ends with the authority's greeting.
 func (l *Links) introduce(raw net.Conn) (*tls.Conn, error) {
-	_ = raw.SetDeadline(time.Now().Add(HandshakeTime)) // an error comes back from the handshake
+	_ = raw.SetDeadline(l.clock.Now().Add(HandshakeTime)) // an error comes back from the handshake
 	conn := tls.Client(raw, l.client)
 	if err := conn.Handshake(); err != nil {
 		return nil, err
@@ -133,15 +135,3 @@ var errNoGreeting = errors.New("link: the authority's first frame is no greeting
 // jitter spreads d by a quarter to either side, so that members that lost their authority together
 // do not come back together.
 func jitter(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2) }
-
-// sleep reports whether d passed before ctx was done.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -38,6 +38,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/mesh/id"
 )
 
@@ -84,6 +85,8 @@ type Config struct {
 	// Deliver takes each event. It may wait, which holds up the session that the event is about and
 	// nothing else. It must come back once the context of Accept or Connect is done.
 	Deliver func(Event)
+	// Clock is the one that the deadlines of the network's connections go by; nil is package time's.
+	Clock clock.Clock
 }
 
 // Event is what happens on a link: one of the types below.
@@ -129,6 +132,7 @@ func (Refused) event() {}
 // a peer, a connection or Deliver.
 type Links struct {
 	deliver func(Event)
+	clock   clock.Clock
 	server  *tls.Config
 	client  *tls.Config
 	redial  chan struct{} // capacity 1: one more session is wanted
@@ -156,8 +160,12 @@ func New(c Config) (*Links, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Clock == nil {
+		c.Clock = clock.System
+	}
 	return &Links{
 		deliver:  c.Deliver,
+		clock:    c.Clock,
 		server:   serverConfig(certificate, c.Pins),
 		client:   clientConfig(certificate, c.Pins),
 		redial:   make(chan struct{}, 1),
@@ -231,7 +239,7 @@ func (l *Links) register(raw net.Conn, conn *tls.Conn) (*session, bool) {
 		return nil, false
 	}
 	l.last++
-	s := newSession(l.last, raw, conn)
+	s := newSession(l.last, raw, conn, l.clock)
 	s.key, s.peer, s.slot = key, peer, at
 	l.sessions[s.id] = s
 	sl := &l.slots[at]

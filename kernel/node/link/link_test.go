@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/mesh/id"
 	"holdfast/mesh/wire"
 )
@@ -406,7 +407,7 @@ func TestAFullQueueEndsTheSession(t *testing.T) {
 }
 
 func TestControlFramesOvertakeBulkFrames(t *testing.T) {
-	s := newSession(1, nil, nil)
+	s := newSession(1, nil, nil, clock.System)
 	for i := range 3 {
 		s.queue(false, frame(100+i))
 		s.queue(true, frame(i))

@@ -19,7 +19,7 @@ type reader struct {
 	heard time.Time // when the last byte came, or the session opened
 }
 
-func newReader(s *session) *reader { return &reader{session: s, heard: time.Now()} }
+func newReader(s *session) *reader { return &reader{session: s, heard: s.clock.Now()} }
 
 // run delivers frames until the session ends, and returns why it does.
 func (r *reader) run(deliver func(Event)) Reason {
@@ -64,7 +64,7 @@ func (r *reader) whole() (int, error) {
 func (r *reader) fill(deliver func(Event)) Reason {
 	r.arm(r.limit())
 	n, err := r.conn.Read(r.buf[r.n:])
-	now := time.Now()
+	now := r.clock.Now()
 	if n > 0 {
 		if r.n == 0 {
 			r.since = now

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/mesh/wire"
 )
 
@@ -32,7 +33,7 @@ func readStream(data []byte, piece int) (frames [][]byte, why Reason) {
 	end, other := net.Pipe()
 	defer end.Close()
 	defer other.Close()
-	s := newSession(1, end, &stream{rest: data, piece: piece})
+	s := newSession(1, end, &stream{rest: data, piece: piece}, clock.System)
 	why = newReader(s).run(func(e Event) { frames = append(frames, e.(Arrived).Data) })
 	return frames, why
 }

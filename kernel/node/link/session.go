@@ -5,20 +5,21 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"holdfast/kernel/node/clock"
 	"holdfast/mesh/id"
 )
 
 // session is one authenticated connection. A reader goroutine delivers what comes, a writer
 // goroutine sends what is queued; whoever finds a reason first ends both.
 type session struct {
-	id   Session
-	peer id.Node
-	key  ed25519.PublicKey
-	slot int
-	raw  net.Conn // deadlines are set here
-	conn net.Conn // TLS over raw
+	id    Session
+	peer  id.Node
+	key   ed25519.PublicKey
+	slot  int
+	raw   net.Conn    // deadlines are set here
+	conn  net.Conn    // TLS over raw
+	clock clock.Clock // that raw's deadlines go by
 
 	control, bulk chan []byte
 	flush         atomic.Bool   // send what is queued before the connection is closed
@@ -29,9 +30,9 @@ type session struct {
 	barrier barrier
 }
 
-func newSession(n Session, raw, conn net.Conn) *session {
+func newSession(n Session, raw, conn net.Conn, c clock.Clock) *session {
 	return &session{
-		id: n, raw: raw, conn: conn,
+		id: n, raw: raw, conn: conn, clock: c,
 		control: make(chan []byte, controlQueue),
 		bulk:    make(chan []byte, bulkQueue),
 		ended:   make(chan struct{}),
@@ -62,7 +63,7 @@ func (s *session) end(why Reason) {
 	}
 	s.why = why
 	close(s.ended)
-	now := time.Now()
+	now := s.clock.Now()
 	until := now
 	if s.flush.Load() {
 		until = now.Add(flushTime)
