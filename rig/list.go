@@ -17,7 +17,11 @@ type listCommand struct {
 func (c *listCommand) Run() error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, f := range scenario.All() {
-		fmt.Fprintf(table, "%s\t%s\n", f.Name, f.About)
+		about := f.About
+		if f.Long {
+			about += "; takes minutes, so that it runs only when it is named"
+		}
+		fmt.Fprintf(table, "%s\t%s\n", f.Name, about)
 		if c.Plan {
 			if err := table.Flush(); err != nil {
 				return err

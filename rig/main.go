@@ -64,7 +64,10 @@ func command(args []string) int {
 		kong.Name("rig"),
 		kong.Description("Boot Holdfast nodes in QEMU, break them on purpose, prove what held."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"faults": strings.Join(faultNames(), ", ")},
+		kong.Vars{
+			"faults": strings.Join(faultNames(all), ", "),
+			"long":   strings.Join(faultNames(long), ", "),
+		},
 	)
 	parsed, err := parser.Parse(args)
 	if err != nil {
@@ -109,19 +112,24 @@ func interruptible() (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-func faultNames() []string {
+func faultNames(which func(*scenario.Fault) bool) []string {
 	var names []string
 	for _, f := range scenario.All() {
-		names = append(names, f.Name)
+		if which(f) {
+			names = append(names, f.Name)
+		}
 	}
 	return names
 }
+
+func all(*scenario.Fault) bool    { return true }
+func long(f *scenario.Fault) bool { return f.Long }
 
 // findFault is scenario.Find with an error that helps.
 func findFault(name string) (*scenario.Fault, error) {
 	f, ok := scenario.Find(name)
 	if !ok {
-		return nil, fmt.Errorf("no fault %q; there are %s", name, strings.Join(faultNames(), ", "))
+		return nil, fmt.Errorf("no fault %q; there are %s", name, strings.Join(faultNames(all), ", "))
 	}
 	return f, nil
 }

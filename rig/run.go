@@ -30,7 +30,7 @@ import (
 
 // runCommand runs faults.
 type runCommand struct {
-	Fault []string `short:"f" default:"kill-peer" help:"Repeatable: ${faults}, or all."`
+	Fault []string `short:"f" default:"kill-peer" help:"Repeatable: ${faults}; all: all but ${long}."`
 
 	Image string `default:"build/holdfast.elf" help:"Node image."`
 
@@ -69,17 +69,25 @@ func (c *runCommand) Validate() error {
 // faults are those that were asked for, each once.
 func (c *runCommand) faults() ([]*scenario.Fault, error) {
 	var faults []*scenario.Fault
+	add := func(f *scenario.Fault) {
+		if !slices.ContainsFunc(faults, func(g *scenario.Fault) bool { return g.Name == f.Name }) {
+			faults = append(faults, f)
+		}
+	}
 	for _, name := range c.Fault {
 		if name == "all" {
-			return scenario.All(), nil
+			for _, f := range scenario.All() {
+				if !f.Long {
+					add(f)
+				}
+			}
+			continue
 		}
 		f, err := findFault(name)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(faults, func(g *scenario.Fault) bool { return g.Name == f.Name }) {
-			faults = append(faults, f)
-		}
+		add(f)
 	}
 	return faults, nil
 }
@@ -235,6 +243,7 @@ func (s *session) drive(
 	w, err := world.Open(ctx, world.Config{
 		Fault: f.Name, Image: s.Image, SHA256: s.sha256, RAM: s.RAM, QEMU: s.qemu,
 		Folder: folder, Cast: provision.Draw(s.seed, f.Nodes), Patient: patience,
+		Configure: f.Configure,
 	})
 	if err != nil {
 		return err

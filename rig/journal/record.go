@@ -104,17 +104,29 @@ type Exit struct {
 	Lost uint64 `json:"lost,omitempty"` // console bytes that the rig did not keep up with
 }
 
-// The actions.
+// The actions on a machine, and those on the way between two.
 const (
 	ActionKill = "kill" // SIGKILL: a power cut
 	ActionQuit = "quit" // the run is over; QEMU is asked to end
+
+	ActionCut     = "cut"     // nothing passes between the two nodes any more
+	ActionRelease = "release" // what the relay had kept of the node's frames goes on to the peer
+	ActionHeal    = "heal"    // everything passes again
 )
 
-// Action is something that the rig did to a machine. Its record's At is before the attempt.
+// Action is something that the rig did to a machine, or between two. Its record's At is before the
+// attempt.
 type Action struct {
 	Name string `json:"name"`
-	Done Time   `json:"done_us"` // when it had taken effect
+	Peer string `json:"peer,omitempty"` // the other node, of an action between two
+	// Done is when it had taken effect. One that ends a machine has when the attempt began: the
+	// machine's KindExit has the rest.
+	Done Time `json:"done_us"`
 }
+
+// Ends says whether the action ends the machine. What its console says from here on may break off
+// in a line.
+func (a *Action) Ends() bool { return a.Name == ActionKill || a.Name == ActionQuit }
 
 // Frame is one Ethernet frame that carried bytes of a mesh session, with what became of it. Frames
 // without payload, of other ports and of the rig's own station are in the capture only.

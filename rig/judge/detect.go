@@ -13,22 +13,24 @@ import (
 // lateMost is how late a boundary may be noticed: one tick, and what a step may take (spec 4).
 const lateMost = time.Duration(timing.TickMS+timing.HandlerMS) * time.Millisecond
 
-// Boundary is one of the detector's two.
+// Boundary is one of the detector's.
 type Boundary struct {
+	Name  string        // of its checks
 	Word  string        // of the row: "suspect" or "failed"
 	After time.Duration // of silence
 }
 
-// The ADR's boundaries (ADR-0008, section 1).
+// The ADR's boundaries (ADR-0008, section 1): the authority's two, and the member's only one.
 var (
-	Suspect = Boundary{"suspect", timing.SuspectMS * time.Millisecond}
-	Failed  = Boundary{"failed", timing.FailMS * time.Millisecond}
+	Suspect = Boundary{"suspect", "suspect", timing.SuspectMS * time.Millisecond}
+	Failed  = Boundary{"failed", "failed", timing.FailMS * time.Millisecond}
+	Lost    = Boundary{"member-suspects", "suspect", timing.SuspectMS * time.Millisecond}
 )
 
 // OwnClock asks whether the observer noticed a boundary in time by its own measure of the silence.
 func OwnClock(b Boundary, observer, victim string) Check {
 	return Check{
-		Name: b.Word + "-own-clock", Source: "ADR 1",
+		Name: b.Name + "-own-clock", Source: "ADR 1",
 		Claim: fmt.Sprintf("%s says %s %v after the last accepted frame, never early, "+
 			"at most %v late", observer, b.Word, b.After, lateMost),
 		ask: func(q *inquiry) {
@@ -41,26 +43,46 @@ func OwnClock(b Boundary, observer, victim string) Check {
 	}
 }
 
-// crossing returns the one row with which the observer reports the boundary after the kill.
+// loss returns the one action by which the rig made two nodes silent to each other.
+func (q *inquiry) loss(node, peer string) (journal.Record, bool) {
+	var found []journal.Record
+	for _, r := range q.run.Records {
+		if r.Kind != journal.KindAction {
+			continue
+		}
+		killed := r.Action.Name == journal.ActionKill && (r.Node == node || r.Node == peer)
+		cut := r.Action.Name == journal.ActionCut && (r.Node == node && r.Action.Peer == peer ||
+			r.Node == peer && r.Action.Peer == node)
+		if killed || cut {
+			found = append(found, r)
+			q.cite(r.N)
+		}
+	}
+	if len(found) != 1 {
+		q.missing("%s and %s were made silent to each other %d times", node, peer, len(found))
+		return journal.Record{}, false
+	}
+	return found[0], true
+}
+
+// crossing returns the one row with which the observer reports the boundary after the loss.
 func (q *inquiry) crossing(b Boundary, observer, victim string) (Row, bool) {
-	kills := q.run.actions(victim, journal.ActionKill)
-	if len(kills) != 1 {
-		q.missing("%s was not killed", victim)
+	loss, ok := q.loss(observer, victim)
+	if !ok {
 		return Row{}, false
 	}
-	q.cite(kills[0].N)
 	rows := q.run.rows(observer, "mesh-fail", b.Word)
 	for _, row := range rows {
 		q.cite(row.N)
 	}
-	// From the kill on, silence cannot last longer than the time that passed: a boundary that has
+	// From the loss on, silence cannot last longer than the time that passed: a boundary that has
 	// not been reported although it was over, with all allowances, has been missed for certain.
-	overdue := kills[0].Action.Done.Add(b.After + lateMost + missedAfter)
+	overdue := q.run.done(loss).Add(b.After + lateMost + missedAfter)
 	switch {
 	case len(rows) == 0 && q.run.EndAt > overdue && q.run.End.Outcome != journal.Trouble:
 		q.cite(len(q.run.Records))
-		q.violated("%s has not said %s by %s after the kill", observer, b.Word,
-			seconds(q.run.EndAt.Sub(kills[0].Action.Done)))
+		q.violated("%s has not said %s by %s after the %s", observer, b.Word,
+			seconds(q.run.EndAt.Sub(q.run.done(loss))), loss.Action.Name)
 		return Row{}, false
 	case len(rows) == 0:
 		q.missing("%s printed no %s", observer, b.Word)
@@ -80,7 +102,7 @@ const missedAfter = 5 * time.Second
 // observer's clock, was on the rig's.
 func RigClock(b Boundary, observer, victim string) Check {
 	return Check{
-		Name: b.Word + "-rig-clock", Source: "ADR 1",
+		Name: b.Name + "-rig-clock", Source: "ADR 1",
 		Claim: fmt.Sprintf("by the rig's clock, %s says %s %v after the last frame passed the "+
 			"relay, never early, at most %v late", observer, b.Word, b.After, lateMost),
 		ask: func(q *inquiry) { q.rigClock(b, observer, victim) },

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"holdfast/mesh/id"
-	"holdfast/rig/journal"
 )
 
 // Recomputed asks whether the survivor's table of homes is the new view's after the removal.
@@ -38,14 +37,13 @@ func (q *inquiry) recomputed(epoch id.Epoch, survivor, victim string) {
 	q.fact("%d rows, %d of them taken over from %s", len(rows), len(moved), victim)
 }
 
-// cached returns the objects that the survivor had at the victim in its last table before the kill.
+// cached returns the objects that the survivor had at the victim in its last table before the loss.
 func (q *inquiry) cached(survivor, victim string) ([]homeRow, bool) {
-	kills := q.run.actions(victim, journal.ActionKill)
-	if len(kills) != 1 {
-		q.missing("%s was not killed", victim)
+	loss, ok := q.loss(survivor, victim)
+	if !ok {
 		return nil, false
 	}
-	a, ok := q.pick(survivor, "GET", "/mesh/homes", true, before(kills[0].At))
+	a, ok := q.pick(survivor, "GET", "/mesh/homes", true, before(loss.At))
 	if !ok {
 		return nil, false
 	}
@@ -63,7 +61,8 @@ func Fenced(epoch id.Epoch, survivor, victim string) Check {
 	return Check{
 		Name: "fences", Source: "ADR 3",
 		Claim: fmt.Sprintf("%s prints exactly one fence for each cached route to %s, at least one, "+
-			"with %s as the stale home and %s as the new one", survivor, victim, victim, survivor),
+			"with %s as the stale home at the epoch of its assignment and %s as the new one",
+			survivor, victim, victim, survivor),
 		ask: func(q *inquiry) { q.fences(epoch, survivor, victim) },
 	}
 }
@@ -80,13 +79,19 @@ func (q *inquiry) fences(epoch id.Epoch, survivor, victim string) {
 		q.missing("%s had no route to %s that could be fenced", survivor, victim)
 		return
 	}
-	printed := make(map[id.Object]int)
+	printed, assigned := make(map[id.Object]int), make(map[id.Object]string)
+	for _, h := range cached {
+		assigned[h.object] = fieldOf(h.line, "home_epoch")
+	}
 	for _, row := range q.run.leftView(survivor) {
 		q.cite(row.N)
 		o, _ := row.GetObject("object")
 		printed[o]++
 		q.want("the fence of "+q.run.object(o), row.Line, "stale_home="+q.run.ID(victim).String(),
 			"home="+q.run.ID(survivor).String(), "home_epoch="+epoch.String())
+		if since, ok := assigned[o]; ok {
+			q.want("the fence of "+q.run.object(o), row.Line, "stale_home_epoch="+since)
+		}
 	}
 	var names []string
 	for _, h := range cached {

@@ -81,12 +81,18 @@ func describe(r journal.Record) string {
 func (w *Watch) see(r journal.Record) hazard {
 	switch r.Kind {
 	case journal.KindConsole:
-		return console(r.Line)
+		h := console(r.Line)
+		if h == unparsable && w.ended[boot{r.Node, r.Boot}] {
+			return harmless // perhaps it broke off; the whole journal tells
+		}
+		return h
 	case journal.KindAction:
 		if w.ended == nil {
 			w.ended = make(map[boot]bool)
 		}
-		w.ended[boot{r.Node, r.Boot}] = true
+		if r.Action.Ends() {
+			w.ended[boot{r.Node, r.Boot}] = true
+		}
 	case journal.KindEvent:
 		if w.ended[boot{r.Node, r.Boot}] {
 			return harmless

@@ -156,10 +156,11 @@ func NewBoot(node string) Check {
 }
 
 func (q *inquiry) newBoot(node string) {
-	seen := make(map[string]int)
-	starts := q.run.rows(node, "mesh-node", "start")
-	for _, row := range starts {
+	said := make(map[int]bool)   // by boot
+	seen := make(map[string]int) // the boot that a nonce names
+	for _, row := range q.run.rows(node, "mesh-node", "start") {
 		q.cite(row.N)
+		said[row.Boot] = true
 		q.want(fmt.Sprintf("start %d of %s", row.Boot, node), row.Line,
 			"node="+q.run.ID(node).String())
 		nonce := fieldOf(row.Line, "boot")
@@ -168,8 +169,18 @@ func (q *inquiry) newBoot(node string) {
 		}
 		seen[nonce] = row.Boot
 	}
-	if len(starts) < 2 {
-		q.missing("%s printed %d starts", node, len(starts))
+	boots := 0
+	for _, r := range q.run.Records {
+		if r.Kind != journal.KindBoot || r.Node != node {
+			continue
+		}
+		boots++
+		if !said[r.Boot] {
+			q.missing("boot %d of %s said nothing of its start", r.Boot, node)
+		}
 	}
-	q.fact("%d boots", len(starts))
+	if boots < 2 {
+		q.missing("%s was booted %d times", node, boots)
+	}
+	q.fact("%d boots", boots)
 }

@@ -58,6 +58,7 @@ func New(records []journal.Record) (*Run, error) {
 			return nil, fmt.Errorf("judge: id of object %s: %w", o.Name, err)
 		}
 	}
+	torn := tornLines(records)
 	var watch Watch
 	for _, record := range records {
 		if h := watch.see(record); h != harmless {
@@ -66,14 +67,35 @@ func New(records []journal.Record) (*Run, error) {
 		r.EndAt = max(r.EndAt, record.At)
 		switch record.Kind {
 		case journal.KindConsole:
-			if line, err := evidence.Parse(record.Line); err == nil {
+			line, err := evidence.Parse(record.Line)
+			switch {
+			case torn[boot{record.Node, record.Boot}] == record.N:
+			case err == nil:
 				r.Rows = append(r.Rows, Row{line, record.N, record.Node, record.Boot, record.At})
+			case console(record.Line) == unparsable:
+				r.hazards[record.N] = unparsable
 			}
 		case journal.KindEnd:
 			r.End = *record.End
 		}
 	}
 	return r, nil
+}
+
+// tornLines has, for each boot that the rig ended, the record of the last line that its console
+// gave from then on: it may have broken off anywhere, even in a number.
+func tornLines(records []journal.Record) map[boot]int {
+	last, ended := make(map[boot]int), make(map[boot]bool)
+	for _, r := range records {
+		b := boot{r.Node, r.Boot}
+		switch {
+		case r.Kind == journal.KindAction && r.Action.Ends():
+			ended[b] = true
+		case r.Kind == journal.KindConsole && ended[b]:
+			last[b] = r.N
+		}
+	}
+	return last
 }
 
 // ID is the id of the node with the given name.
@@ -142,6 +164,20 @@ func (r *Run) actions(node, name string) []journal.Record {
 		}
 	}
 	return found
+}
+
+// done is when an action had taken effect: the end of a journal that does not tell.
+func (r *Run) done(action journal.Record) journal.Time {
+	if !action.Action.Ends() {
+		return action.Action.Done
+	}
+	for _, record := range r.Records {
+		if record.Kind == journal.KindExit && record.Node == action.Node &&
+			record.Boot == action.Boot {
+			return record.At
+		}
+	}
+	return r.EndAt
 }
 
 // requests returns the requests to a node, in order.

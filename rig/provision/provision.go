@@ -99,7 +99,7 @@ func Draw(seed uint64, nodes int) *Cast {
 	if nodes < 1 || nodes > NodesMax {
 		panic("provision: number of nodes out of range")
 	}
-	random := stream(seed)
+	random := stream("cast", seed)
 	for range drawsMax {
 		c := &Cast{Seed: seed}
 		for i := range nodes {
@@ -112,10 +112,10 @@ func Draw(seed uint64, nodes int) *Cast {
 	panic("provision: no keys spread the lab objects over the nodes")
 }
 
-// stream is the random bytes that a seed stands for. Its form decides which cast belongs to a seed
-// that somebody wrote down; the number in the label changes with it.
-func stream(seed uint64) io.Reader {
-	label := binary.BigEndian.AppendUint64([]byte("holdfast/rig/cast 1\x00"), seed)
+// stream is the random bytes that a seed stands for, for one purpose. Its form decides which cast
+// belongs to a seed that somebody wrote down; the number in the label changes with it.
+func stream(purpose string, seed uint64) io.Reader {
+	label := binary.BigEndian.AppendUint64([]byte("holdfast/rig/"+purpose+" 1\x00"), seed)
 	return rand.NewChaCha8(sha256.Sum256(label))
 }
 
@@ -149,6 +149,15 @@ func (c *Cast) spread() bool {
 		}
 	}
 	return true
+}
+
+// Stranger is the public key of somebody who is not of the cast.
+func (c *Cast) Stranger() config.Key {
+	seed := make([]byte, ed25519.SeedSize)
+	if _, err := io.ReadFull(stream("stranger", c.Seed), seed); err != nil {
+		panic("provision: " + err.Error())
+	}
+	return config.Key(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
 }
 
 // IDs returns the nodes' ids in the cast's order.

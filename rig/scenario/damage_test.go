@@ -171,10 +171,11 @@ func answerBody(
 	}
 }
 
-// unkilled leaves out that the rig killed the member.
-func unkilled(records []journal.Record) []journal.Record {
+// unsilenced leaves out that the rig killed the member, or cut it off.
+func unsilenced(records []journal.Record) []journal.Record {
 	return renumber(slices.DeleteFunc(records, func(r journal.Record) bool {
-		return r.Action != nil && r.Action.Name == journal.ActionKill
+		return r.Action != nil &&
+			(r.Action.Name == journal.ActionKill || r.Action.Name == journal.ActionCut)
 	}))
 }
 

@@ -13,7 +13,7 @@ import (
 
 func noneDamages() []damage {
 	n0, n1 := idOf(root), idOf(member)
-	return []damage{
+	return append(moveDamages(), []damage{
 		{"no confirmation", drop(member, "mesh-join: confirmed"), "join",
 			judge.Inconclusive, judge.CodeInconclusive},
 		{"a home that is missing", dropRow(root, "GET /mesh/homes", "", "name=lab-0"),
@@ -29,7 +29,7 @@ func noneDamages() []damage {
 			"mesh-route: fence object=%s stale_home=%s stale_home_epoch=2 home=%s home_epoch=3 "+
 				"reason=left-view at=1000", homed(member), n1, n0))),
 			"nothing-detected", judge.Violated, judge.CodeViolated},
-	}
+	}...)
 }
 
 func noPeerDamages() []damage {
@@ -83,11 +83,8 @@ func uptimeAtMost(most int) func([]journal.Record) []journal.Record {
 }
 
 func killPeerDamages() []damage {
-	damages := healthDamages()
-	damages = append(damages, joinDamages()...)
-	damages = append(damages, detectDamages()...)
-	damages = append(damages, fenceDamages()...)
-	return append(damages, stepDamages()...)
+	return slices.Concat(healthDamages(), joinDamages(), moveDamages(), detectDamages(),
+		fenceDamages(), stepDamages(), rejoinDamages(), bootDamages())
 }
 
 // Short names for the tables.
@@ -101,7 +98,6 @@ const (
 	failed    = "mesh-fail: failed"
 	removed   = "mesh-fail: removed"
 	fence     = "reason=left-view"
-	atRemoval = "home_epoch=3"
 )
 
 func healthDamages() []damage {
@@ -188,10 +184,23 @@ func joinDamages() []damage {
 			h.Body += h.Body
 		}), "step-5", violated, wrong},
 		{"a refused commit", result(root, 5, "status", "not-current"), "step-5", violated, wrong},
+	}
+}
+
+func rejoinDamages() []damage {
+	return []damage{
 		{"a rejoin with another digest", setNth(root, confirmed, 2, "digest", digest(9)),
 			"rejoin", violated, wrong},
 		{"a node that is at another digest than it confirmed", answer(root, "GET /mesh", "epoch=4",
 			"digest", digest(9)), "rejoin", violated, wrong},
+		{"a commit at the root that belongs to the member", result(root, 10, "home", idOf(root)),
+			"step-10", violated, wrong},
+	}
+}
+
+func bootDamages() []damage {
+	n0 := idOf(root)
+	return []damage{
 		{"a return in the same boot", func(rs []journal.Record) []journal.Record {
 			rs[pick(rs, member, start, 2)].Line = rs[pick(rs, member, start, 1)].Line
 			return rs
@@ -218,7 +227,7 @@ func detectDamages() []damage {
 			"failed-own-clock", violated, wrong},
 		{"another node's suspicion", set(root, suspect, "node", idOf(root)),
 			"suspect-own-clock", violated, wrong},
-		{"a kill that nobody did", unkilled, "suspect-own-clock", inconclusive, open},
+		{"a silence that nobody caused", unsilenced, "suspect-own-clock", inconclusive, open},
 		{"a second suspicion", again(root, suspect), "suspect-own-clock", violated, wrong},
 		{"a frame that passed later than the root says", moveFrame(200),
 			"failed-rig-clock", violated, wrong},
@@ -245,6 +254,9 @@ func detectDamages() []damage {
 	}
 }
 
+// atRemoval does a damage to what comes after the root's removal of the member.
+func atRemoval(do change1) change1 { return behindOf(root, removed, do) }
+
 func fenceDamages() []damage {
 	n0, n1 := idOf(root), idOf(member)
 	return []damage{
@@ -270,14 +282,16 @@ func fenceDamages() []damage {
 			dropRow(root, "GET /mesh", "epoch=3", "role="), "removed", violated, wrong},
 		{"a removal that leaves two members", set(root, removed, "members", "2"),
 			"removed", violated, wrong},
-		{"a home row of the old epoch", answer(root, "GET /mesh/homes", atRemoval, "home_epoch", "2"),
+		{"a home row of the old epoch",
+			atRemoval(answer(root, "GET /mesh/homes", "object=", "home_epoch", "2")),
 			"homes-recomputed", violated, wrong},
-		{"a home row that is missing", dropRow(root, "GET /mesh/homes", atRemoval, "name=lab-3"),
+		{"a home row that is missing", atRemoval(dropRow(root, "GET /mesh/homes", "", "name=lab-3")),
 			"homes-recomputed", violated, wrong},
-		{"a home row of the dead member", answer(root, "GET /mesh/homes", atRemoval, "home", n1),
+		{"a home row of the dead member",
+			atRemoval(answer(root, "GET /mesh/homes", "object=", "home", n1)),
 			"homes-recomputed", violated, wrong},
 		{"a fence that is missing", remove(root, fence, 1), "fences", violated, wrong},
-		{"fences without a kill", unkilled, "fences", inconclusive, open},
+		{"fences without a cause", unsilenced, "fences", inconclusive, open},
 		{"no fence at all", drop(root, fence), "fences", violated, wrong},
 		{"a repeated fence", again(root, fence), "fences", violated, wrong},
 		{"a fence of an object that was at the root", func(rs []journal.Record) []journal.Record {
@@ -314,7 +328,7 @@ func stepDamages() []damage {
 		{"a send that only the counters show",
 			behind("POST /mesh/step/6", answer(root, "GET /mesh/route", counters, "sends", "77")),
 			"step-6", violated, wrong},
-		{"a step 6 of an object without a fence", result(root, 6, "object", homed(root)),
+		{"a step 6 of an object without a fence", result(root, 6, "object", homedObject(root, 2)),
 			"step-6", violated, wrong},
 		{"a step 6 of an object whose fence is missing", remove(root, fence, 1),
 			"step-6", violated, wrong},
@@ -330,12 +344,10 @@ func stepDamages() []damage {
 			dropRow(root, "GET /mesh/route", "", counters)), "step-7", violated, wrong},
 		{"no counters", drop(root, "GET /mesh/route"), "step-7", inconclusive, open},
 		{"a commit at the old epoch", result(root, 8, "epoch", "2"), "step-8", violated, wrong},
-		{"a commit to an object of the root", result(root, 8, "object", homed(root)),
+		{"a commit to an object of the root", result(root, 8, "object", homedObject(root, 2)),
 			"step-8", violated, wrong},
 		{"a commit to another object than was read",
-			result(root, 8, "object", homedNth(member, 2)), "step-8", violated, wrong},
-		{"a commit at the root that belongs to the member", result(root, 10, "home", idOf(root)),
-			"step-10", violated, wrong},
+			result(root, 8, "object", homedObject(member, 2)), "step-8", violated, wrong},
 	}
 }
 

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"slices"
+
 	"holdfast/mesh/capability"
 	"holdfast/rig/judge"
 )
@@ -14,19 +16,25 @@ func killPeer() *Fault {
 		Proof: "the root noticed the death at 6 and 12 s, took the homes over behind a fence, " +
 			"and the member came back at epoch 4",
 		Nodes:  2,
-		Steps:  append(append(joinSteps(), removeSteps()...), rejoinSteps()...),
-		Checks: append(append(joinChecks(), removeChecks()...), rejoinChecks()...),
+		Steps:  slices.Concat(joinSteps(), killSteps(), takeoverSteps(), rejoinSteps()),
+		Checks: slices.Concat(joinChecks(), removeChecks(), rejoinChecks()),
 	}
 }
 
-// removeSteps kill the member and go on until the root has removed it and serves its objects.
-func removeSteps() []Step {
+// killSteps kill the member and go on until the root has removed it.
+func killSteps() []Step {
 	return []Step{
 		survey{root}, // with the routes that will have to be fenced
 		kill{member},
 		row{root, "mesh-fail: suspect", nil, judge.Suspect.After + rowSlack},
 		row{root, "mesh-fail: failed", nil, judge.Failed.After - judge.Suspect.After + rowSlack},
 		row{root, "mesh-fail: removed", []string{"epoch=3"}, rowSlack},
+	}
+}
+
+// takeoverSteps let the root serve what it has taken over, and refuse an old frame.
+func takeoverSteps() []Step {
+	return []Step{
 		state{root, removeEpoch},
 		survey{root},
 		lab{6, root, removeEpoch, capability.RightStat, fencedAt(root, removeEpoch)},
@@ -56,8 +64,12 @@ func removeChecks() []judge.Check {
 
 // rejoinSteps start the member again and let it work.
 func rejoinSteps() []Step {
+	return append([]Step{boot{member}}, returnSteps()...)
+}
+
+// returnSteps go on until both nodes work at epoch 4.
+func returnSteps() []Step {
 	return []Step{
-		boot{member},
 		row{root, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
 		row{member, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
 		state{root, rejoinEpoch},

@@ -23,16 +23,27 @@ const (
 var (
 	step1 = judge.LabStep{Number: 1, At: member, HomeAt: root, Fields: []string{
 		"op=stat", "status=ok", "home=" + root, "epoch=2", "attempts=1", "moved=0", "timeouts=0"}}
-	step5 = judge.LabStep{Number: 5, At: root, HomeAt: member, Fields: []string{
-		"op=commit", "status=ok", "home=" + member, "epoch=2", "home_epoch=2",
+	step2 = judge.LabStep{Number: 2, At: root, HomeAt: root, Fields: []string{
+		"from=" + root, "to=" + member, "epoch=2"}}
+	step3 = judge.LabStep{Number: 3, At: member, HomeAt: root, Fields: []string{
+		"op=stat", "status=ok", "home=" + member, "epoch=2", "attempts=2", "moved=1", "timeouts=0"}}
+	step4 = judge.LabStep{Number: 4, At: member, HomeAt: root, Fields: []string{
+		"op=commit", "status=replay", "epoch=2", "sends=0", "timeouts=0"}}
+	step5 = judge.LabStep{Number: 5, At: root, HomeAt: root, Fields: []string{
+		"op=commit", "status=ok", "home=" + member, "epoch=2",
 		"attempts=1", "moved=0", "timeouts=0"}}
-	step6 = judge.LabStep{Number: 6, At: root, HomeAt: member, Fields: []string{
+	step6 = judge.LabStep{Number: 6, At: root, Fields: []string{
 		"op=stat", "status=ok", "home=" + root, "epoch=3", "home_epoch=3",
 		"attempts=1", "moved=0", "sends=0", "timeouts=0"}}
 	step7 = judge.LabStep{Number: 7, At: root, Fields: []string{"status=stale-epoch"}}
-	step8 = judge.LabStep{Number: 8, At: root, HomeAt: member, Fields: []string{
+	step8 = judge.LabStep{Number: 8, At: root, Fields: []string{
 		"op=commit", "status=ok", "home=" + root, "epoch=3", "home_epoch=3",
 		"attempts=1", "moved=0", "sends=0", "timeouts=0"}}
+	step9 = judge.LabStep{Number: 9, At: member} // two rows: of the commit and of the read
+	// isolatedRead is step 3 a second time: by now the member knows that it homes the object.
+	isolatedRead = judge.LabStep{Name: "isolated-read", Number: 3, At: member, HomeAt: root, Nth: 2,
+		Fields: []string{"op=stat", "status=ok", "home=" + member, "epoch=2", "attempts=1", "sends=0",
+			"timeouts=0", "class=lease"}}
 	step10 = judge.LabStep{Number: 10, At: root, HomeAt: member, Fields: []string{
 		"op=commit", "status=ok", "home=" + member, "epoch=4", "home_epoch=4",
 		"attempts=1", "moved=0", "timeouts=0"}}
@@ -50,7 +61,14 @@ func joinSteps() []Step {
 		survey{root},
 		survey{member},
 		lab{1, member, joinEpoch, capability.RightStat, homedAt(root)},
-		lab{5, root, joinEpoch, capability.RightCommit, homedAt(member)},
+		lab{number: 2, at: root},
+		survey{root},
+		survey{member},
+		lab{3, member, joinEpoch, capability.RightStat, moved},
+		survey{member},
+		lab{4, member, joinEpoch, capability.RightCommit, moved},
+		survey{member},
+		lab{5, root, joinEpoch, capability.RightCommit, moved},
 	}
 }
 
@@ -60,7 +78,11 @@ func joinChecks() []judge.Check {
 		judge.Joined("join", joinEpoch, root, member),
 		judge.Rendezvous(root, member),
 		step1.Check("the member reads an object at the root in one attempt"),
-		step5.Check("the root commits to an object at the member"),
+		judge.Moved(step2, step1, root, member),
+		judge.Rerouted(step3, step1, "the member finds the moved object after one MOVED"),
+		judge.Replayed(step4, step3,
+			"the same request with another body is refused as a replay and commits nothing"),
+		judge.SameObject(step5, step2, "the root commits to the moved object at the member"),
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 	"holdfast/rig/judge"
 )
 
+// The epoch of a root that nobody has joined, and for how long a run watches that nothing happens
+// that takes the failure window: longer than it.
+const (
+	firstEpoch id.Epoch = 1
+	longer              = timing.FailMS*time.Millisecond + 3*time.Second
+)
+
 // noPeer leaves the root alone for longer than the failure window.
 func noPeer() *Fault {
-	const (
-		firstEpoch id.Epoch = 1
-		longer              = timing.FailMS*time.Millisecond + 3*time.Second
-	)
 	return &Fault{
 		Name:  "no-peer",
 		About: "the root listens and no second machine exists",

@@ -14,8 +14,10 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/nvram/config"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
+	"holdfast/rig/provision"
 	"holdfast/rig/world"
 )
 
@@ -25,7 +27,10 @@ type Fault struct {
 	About string // one line: what the rig does
 	Proof string // one sentence: what has been shown when every check held
 	Nodes int    // of the cast
-	Steps []Step
+	Long  bool   // runs for minutes, and only when it is named
+	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
+	Configure func(cast *provision.Cast, i int, node *config.Config)
+	Steps     []Step
 	// Checks are asked before judge.Health, which every fault has.
 	Checks []judge.Check
 }
@@ -41,7 +46,12 @@ type Step interface {
 }
 
 // All returns every fault, in the order in which they are listed and run.
-func All() []*Fault { return []*Fault{none(), killPeer(), noPeer()} }
+func All() []*Fault {
+	return []*Fault{
+		none(), killPeer(), partition(), partitionLong(),
+		noPeer(), wrongAuthority(), noRoute(), restart(),
+	}
+}
 
 // Find returns the fault of this name.
 func Find(name string) (*Fault, bool) {

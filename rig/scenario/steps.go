@@ -10,7 +10,6 @@ import (
 	"holdfast/mesh/capability"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
-	"holdfast/mesh/when"
 	"holdfast/rig/provision"
 	"holdfast/rig/world"
 )
@@ -110,12 +109,37 @@ func (s uptime) String() string       { return fmt.Sprintf("%s to be up for %v",
 func (s uptime) Limit() time.Duration { return s.past + rowSlack }
 func (s uptime) Do(ctx context.Context, w *world.World) error {
 	return w.Poll(ctx, s.node, "/mesh", pollLater, func(a world.Answer) bool {
-		if len(a.Lines) == 0 {
-			return false
-		}
-		now, ok := a.Lines[0].GetInstant("now_ms")
-		return ok && now > when.Instant(s.past.Milliseconds())
+		now, ok := clockOf(a)
+		return ok && now > s.past
 	})
+}
+
+// uptimeMore waits until so much time has passed on a node's own clock.
+type uptimeMore struct {
+	node string
+	more time.Duration
+}
+
+func (s uptimeMore) String() string       { return fmt.Sprintf("%v to pass at %s", s.more, s.node) }
+func (s uptimeMore) Limit() time.Duration { return s.more + rowSlack }
+func (s uptimeMore) Do(ctx context.Context, w *world.World) error {
+	var first time.Duration
+	return w.Poll(ctx, s.node, "/mesh", pollLater, func(a world.Answer) bool {
+		now, ok := clockOf(a)
+		if ok && first == 0 {
+			first = now
+		}
+		return ok && now > first+s.more
+	})
+}
+
+// clockOf is what an answer to GET /mesh says of the node's clock.
+func clockOf(a world.Answer) (time.Duration, bool) {
+	if len(a.Lines) == 0 {
+		return 0, false
+	}
+	now, ok := a.Lines[0].GetInstant("now_ms")
+	return time.Duration(now) * time.Millisecond, ok
 }
 
 // survey asks a node for what it knows, for the checks to look at.
@@ -154,9 +178,20 @@ func (s lab) Do(ctx context.Context, w *world.World) error {
 		}
 		token = w.Cast.Mint(object, node(w, s.at).ID, s.rights, s.epoch)
 	}
-	path := fmt.Sprintf("/mesh/step/%d", s.number)
-	_, err := w.Post(ctx, s.at, path, url.Values{"cap": {token}})
-	return err
+	answer, err := w.Post(ctx, s.at, stepPath(s.number), url.Values{"cap": {token}})
+	if err != nil {
+		return err
+	}
+	// A machine may be ended next, and its console with it.
+	for _, want := range answer.Lines {
+		if !want.Is("mesh-route", "result") {
+			continue
+		}
+		if err := w.Await(ctx, s.at, func(l evidence.Line) bool { return l == want }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // node returns a node of the cast; a fault that names another is a bug.
@@ -171,14 +206,20 @@ func node(w *world.World, name string) *provision.Node {
 
 // homedAt chooses the lowest-numbered lab object that a node homes while every node is a member.
 func homedAt(name string) func(*world.World) (id.Object, error) {
-	return func(w *world.World) (id.Object, error) {
-		for _, o := range provision.LabObjects() {
-			if w.Cast.HomeOf(o.ID) == node(w, name).ID {
-				return o.ID, nil
-			}
+	return func(w *world.World) (id.Object, error) { return homedNth(w, name, 1).ID, nil }
+}
+
+// homedNth is the nth such object, from 1; every node of a cast homes two.
+func homedNth(w *world.World, name string, nth int) provision.LabObject {
+	for _, o := range provision.LabObjects() {
+		if w.Cast.HomeOf(o.ID) != node(w, name).ID {
+			continue
 		}
-		panic("scenario: a node homes no lab object")
+		if nth--; nth == 0 {
+			return o
+		}
 	}
+	panic("scenario: a node homes too few lab objects")
 }
 
 // fencedAt chooses the lowest-numbered lab object that a node fenced at an epoch.

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// requestTimeout bounds a request with its dial. A node answers in some ten milliseconds; a
-	// lab step may wait for a remote home.
-	requestTimeout = 5 * time.Second
+	// requestTimeout bounds a request with its dial. A node answers in some ten milliseconds, but
+	// gives a lab step whose remote home is out of reach five seconds.
+	requestTimeout = 8 * time.Second
 	// bodyMax is more than the longest answer, 64 rows of GET /mesh/homes.
 	bodyMax = 64 << 10
 )
@@ -53,23 +53,51 @@ type Refusal struct{ Reason string }
 
 func (r *Refusal) Error() string { return r.Reason }
 
+// call is a request to a node.
+type call struct {
+	method, path string
+	header       http.Header
+	body         io.Reader
+}
+
 // Get asks a node for a page. Every request is journalled, whatever comes of it.
 func (w *World) Get(ctx context.Context, node, path string) (Answer, error) {
-	return w.request(ctx, node, http.MethodGet, path, nil)
+	return w.request(ctx, node, call{method: http.MethodGet, path: path})
 }
 
 // Post sends a node a form.
 func (w *World) Post(ctx context.Context, node, path string, form url.Values) (Answer, error) {
-	return w.request(ctx, node, http.MethodPost, path, form)
+	return w.request(ctx, node, call{
+		method: http.MethodPost, path: path, body: strings.NewReader(form.Encode()),
+		header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+	})
+}
+
+// ReadAside asks a node for an object under a read lease, and PutAside to commit one locally, both
+// by name and with a capability. Nobody waits for the answer, which is journalled like any other.
+func (w *World) ReadAside(node, object, token string) {
+	w.aside(node, call{method: http.MethodGet, path: objectPath(object),
+		header: http.Header{"Authorization": {"Holdfast " + token}, "Class": {"lease"}}})
+}
+
+// PutAside is described at ReadAside.
+func (w *World) PutAside(node, object, token, value string) {
+	w.aside(node, call{method: http.MethodPut, path: objectPath(object),
+		header: http.Header{"Authorization": {"Holdfast " + token}, "Durability": {"local"}},
+		body:   strings.NewReader(value)})
+}
+
+func objectPath(name string) string { return "/objects/" + url.PathEscape(name) }
+
+func (w *World) aside(node string, c call) {
+	w.callers.Go(func() { w.request(w.ctx, node, c) })
 }
 
 // request returns a *Refusal for every answer but a whole one with status 200.
-func (w *World) request(
-	ctx context.Context, node, method, path string, form url.Values,
-) (Answer, error) {
+func (w *World) request(ctx context.Context, node string, c call) (Answer, error) {
 	m := w.machine(node)
-	h := &journal.HTTP{Method: method, Path: path, Sent: w.Journal.Now()}
-	answer, err := w.exchange(ctx, m, h, form)
+	h := &journal.HTTP{Method: c.method, Path: c.path, Sent: w.Journal.Now()}
+	answer, err := w.exchange(ctx, m, c)
 	if err != nil {
 		h.Error = err.Error()
 	}
@@ -81,29 +109,24 @@ func (w *World) request(
 	case ctx.Err() != nil:
 		return answer, context.Cause(ctx)
 	case err != nil:
-		return answer, &Refusal{fmt.Sprintf("%s did not answer %s %s: %v", node, method, path, err)}
+		return answer, &Refusal{fmt.Sprintf("%s did not answer %s %s: %v",
+			node, c.method, c.path, err)}
 	case answer.Status != http.StatusOK:
 		return answer, &Refusal{fmt.Sprintf("%s answered %s %s with %d %s",
-			node, method, path, answer.Status, strings.TrimSpace(answer.Body))}
+			node, c.method, c.path, answer.Status, strings.TrimSpace(answer.Body))}
 	}
 	return answer, nil
 }
 
 // exchange sends a request and reads its answer.
-func (w *World) exchange(
-	ctx context.Context, m *machine, h *journal.HTTP, form url.Values,
-) (Answer, error) {
-	address := "http://" + m.node.Address.Addr().String() + h.Path
-	var body io.Reader
-	if form != nil {
-		body = strings.NewReader(form.Encode())
-	}
-	request, err := http.NewRequestWithContext(ctx, h.Method, address, body)
+func (w *World) exchange(ctx context.Context, m *machine, c call) (Answer, error) {
+	address := "http://" + m.node.Address.Addr().String() + c.path
+	request, err := http.NewRequestWithContext(ctx, c.method, address, c.body)
 	if err != nil {
 		return Answer{}, err
 	}
-	if form != nil {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if c.header != nil {
+		request.Header = c.header
 	}
 	response, err := w.client.Do(request)
 	if err != nil {

@@ -37,9 +37,13 @@ type machine struct {
 func (w *World) prepare(i int) error {
 	node := &w.Cast.Nodes[i]
 	m := &machine{index: i, node: node, eeprom: filepath.Join(w.temp, node.Name+".ee")}
-	environment, err := w.Cast.Environment(i)
+	conf := w.Cast.Config(i)
+	if w.Configure != nil {
+		w.Configure(w.Cast, i, &conf)
+	}
+	environment, err := conf.Environment()
 	if err != nil {
-		return fmt.Errorf("rig: %w", err)
+		return fmt.Errorf("rig: node %s: %w", node.Name, err)
 	}
 	content, err := w.Cast.EEPROM(i, environment)
 	if err != nil {
@@ -106,7 +110,7 @@ func (w *World) Boot(ctx context.Context, node string) error {
 func (w *World) stillborn(ctx context.Context, m *machine, err error) error {
 	now := time.Now()
 	if ctx.Err() != nil {
-		w.journalAction(m, journal.ActionQuit, now)
+		w.journalAction(m, "", journal.ActionQuit, now)
 	}
 	w.Journal.Add(now, journal.Record{
 		Kind: journal.KindExit, Node: m.node.Name, Boot: m.boots,
@@ -205,18 +209,19 @@ func (w *World) end(m *machine, action string, do func() error) error {
 		return fmt.Errorf("rig: %s %s: it had ended before", action, m.node.Name)
 	default:
 	}
-	at := time.Now()
+	// The action comes first: what the console says from here on may break off in a line.
+	w.journalAction(m, "", action, time.Now())
 	if err := do(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	w.journalAction(m, action, at)
 	return nil
 }
 
-// journalAction journals what was done to a machine from an instant on until now.
-func (w *World) journalAction(m *machine, action string, at time.Time) {
+// journalAction journals what was done to a machine, or between it and a peer, from an instant on
+// until now.
+func (w *World) journalAction(m *machine, peer, action string, at time.Time) {
 	w.Journal.Add(at, journal.Record{
-		Kind: journal.KindAction, Node: m.node.Name, Boot: m.boots,
-		Action: &journal.Action{Name: action, Done: w.Journal.Now()},
+		Kind: journal.KindAction, Node: m.node.Name, Boot: max(1, m.boots),
+		Action: &journal.Action{Name: action, Peer: peer, Done: w.Journal.Now()},
 	})
 }

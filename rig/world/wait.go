@@ -8,7 +8,7 @@ import (
 )
 
 // Await waits for a line of evidence on a node's console, printed since the rig last started or
-// ended a machine.
+// ended a machine, or cut or healed the way between two.
 func (w *World) Await(ctx context.Context, node string, want func(evidence.Line) bool) error {
 	_, err := w.Journal.Await(ctx, w.since, func(r journal.Record) bool {
 		if r.Kind != journal.KindConsole || r.Node != node {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"holdfast/netstack"
+	"holdfast/nvram/config"
 	"holdfast/qemu"
 	"holdfast/qemu/capture"
 	"holdfast/qemu/relay"
@@ -50,6 +51,8 @@ type Config struct {
 	Folder  string // for the artefacts; it exists
 	Cast    *provision.Cast
 	Patient time.Duration // a machine that runs for longer is killed
+	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
+	Configure func(cast *provision.Cast, i int, node *config.Config)
 }
 
 // World is one run's. Its methods are called by one goroutine, but for those that say otherwise.
@@ -69,7 +72,8 @@ type World struct {
 	client   *http.Client
 	machines []*machine
 	watchers sync.WaitGroup
-	since    int // the journal's length when the rig last did something to a machine
+	callers  sync.WaitGroup // requests that nobody waits for
+	since    int            // where in the journal Await begins
 }
 
 // Stopped is why a run is not worth going on with.
@@ -202,6 +206,7 @@ func (w *World) Close(end journal.End) error {
 	}
 	w.watchers.Wait()
 	w.cancel(errors.New("the run is over"))
+	w.callers.Wait()
 	if w.client != nil {
 		w.client.CloseIdleConnections()
 	}

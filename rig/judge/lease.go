@@ -1,0 +1,281 @@
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+)
+
+const (
+	writeLease = timing.WriteLeaseMS * time.Millisecond
+	readLease  = timing.ReadLeaseMS * time.Millisecond
+	// grain is what reading two clocks may cost a bound that spans both.
+	grain = timing.GrainMS * time.Millisecond
+)
+
+// AuthorityLost asks whether an isolated member says once, in time and in these words that it has
+// lost the authority: as soon as its write lease is over and the authority is silent for too long.
+func AuthorityLost(epoch id.Epoch, member, authority string) Check {
+	return Check{
+		Name: "authority-lost", Source: "ADR 4, 6",
+		Claim: fmt.Sprintf("%s says that it has lost %s when its lease is over and %s is suspect, "+
+			"at most %v late; it is immutable then and reads under its lease",
+			member, authority, authority, lateMost),
+		ask: func(q *inquiry) { q.authorityLost(epoch, member, authority) },
+	}
+}
+
+func (q *inquiry) authorityLost(epoch id.Epoch, member, authority string) {
+	cut, ok := q.isolated(member)
+	if !ok {
+		return
+	}
+	lost, ok := q.only(member, "state=lost", "mesh-fail", "authority")
+	if !ok {
+		return
+	}
+	if !cut.within(lost.N) {
+		q.violated("%s has lost %s while they were not cut off", member, authority)
+	}
+	q.want("the loss", lost.Line, "epoch="+epoch.String(), "root="+q.run.ID(authority).String(),
+		"mutable=0", "reads=lease")
+	suspect, ok := q.crossing(Lost, member, authority)
+	if !ok {
+		return
+	}
+	sent, ok := lost.GetInstant("lease_sent_ms")
+	if !ok {
+		q.violated("the loss names no lease")
+		return
+	}
+	at, _ := lost.Time()
+	heard := heardAt(suspect)
+	due := max(guest(sent)+writeLease+millisecond, guest(heard)+Lost.After)
+	q.margin("said after it was so", guest(at)-due, 0, 0, lateMost)
+
+	a, ok := q.pick(member, "GET", "/mesh/route", false, after(lost.Seen))
+	if !ok {
+		return
+	}
+	row, ok := a.first("mesh-route", "authority")
+	if !ok {
+		q.violated("GET /mesh/route of %s has no authority row", member)
+		return
+	}
+	q.want(member+"'s authority row", row, "state=lost", "epoch="+epoch.String(), "mutable=0",
+		"write_lease_ms=0", fmt.Sprintf("lease_sent_ms=%d", sent))
+}
+
+// heardAt is when the node last heard of the peer that it suspects, by its own account.
+func heardAt(suspect Row) when.Instant {
+	at, _ := suspect.Time()
+	silent, _ := suspect.GetSpan("silent_ms")
+	return at - when.Instant(silent)
+}
+
+// commits returns the results of a node's own commits while it was cut off, in order, and the index
+// of the last one that was accepted. That it tried none afterwards leaves the question open, but
+// for what the accepted one shows.
+func (q *inquiry) commits(node string) (rows []Row, last int, ok bool) {
+	cut, ok := q.isolated(node)
+	if !ok {
+		return nil, 0, false
+	}
+	last = -1
+	for _, row := range q.run.rows(node, "mesh-route", "result") {
+		if fieldOf(row.Line, "op") != "commit" || !cut.within(row.N) {
+			continue
+		}
+		if fieldOf(row.Line, "status") == "ok" {
+			last = len(rows)
+		}
+		rows = append(rows, row)
+	}
+	if last < 0 {
+		q.missing("%s committed nothing after the cut", node)
+		return nil, 0, false
+	}
+	q.cite(rows[last].N)
+	if last == len(rows)-1 {
+		q.missing("%s tried no commit after the last accepted one", node)
+	} else {
+		q.cite(rows[last+1].N)
+	}
+	return rows, last, true
+}
+
+// sparse is how far apart two tries to commit may be for the bound between them to be tested.
+const sparse = 2 * time.Second
+
+// LeaseBound asks whether an isolated member stopped committing when its write lease was over: the
+// lease counts from when the member sent the request that was answered last (rule L1).
+func LeaseBound(member string) Check {
+	return Check{
+		Name: "lease-bound", Source: "ADR 4, L1",
+		Claim: fmt.Sprintf("%s's last accepted commit is at most %v after it sent its last "+
+			"acknowledged lease request, and it refuses all later ones", member, writeLease),
+		ask: func(q *inquiry) { q.leaseBound(member) },
+	}
+}
+
+func (q *inquiry) leaseBound(member string) {
+	rows, last, ok := q.commits(member)
+	if !ok {
+		return
+	}
+	lost, ok := q.only(member, "state=lost", "mesh-fail", "authority")
+	if !ok {
+		return
+	}
+	sent, ok := lost.GetInstant("lease_sent_ms")
+	if !ok {
+		q.violated("the loss names no lease")
+		return
+	}
+	at, _ := rows[last].Time()
+	if at < sent {
+		q.missing("%s committed nothing under its last lease", member)
+		return
+	}
+	q.margin("the last commit", guest(at)-guest(sent), 0, 0, writeLease)
+	if last == len(rows)-1 {
+		return
+	}
+	next, _ := rows[last+1].Time()
+	gap := guest(next) - guest(at)
+	if gap > sparse {
+		q.missing("%s tried no commit for %s after the last accepted one", member, seconds(gap))
+	}
+	q.fact("refused %s later with %s, and %d times in all", seconds(gap),
+		fieldOf(rows[last+1].Line, "status"), len(rows)-last-1)
+}
+
+// LeaseBoundByFrames asks the same without trusting the member's word on when it had sent what: the
+// answer to that request passed the relay after it, and no later than the last frame that did.
+func LeaseBoundByFrames(member, authority string) Check {
+	return Check{
+		Name: "lease-bound-rig-clock", Source: "ADR 4, L1",
+		Claim: fmt.Sprintf("by the rig's clock, %s's last accepted commit is at most %v after the "+
+			"last frame from %s passed the relay", member, writeLease, authority),
+		ask: func(q *inquiry) {
+			rows, last, ok := q.commits(member)
+			if !ok {
+				return
+			}
+			_, to, ok := q.instant(rows[last])
+			if !ok {
+				return
+			}
+			frame, ok := q.run.lastFrame(authority, member, to)
+			if !ok {
+				q.missing("no frame of %s to %s was seen", authority, member)
+				return
+			}
+			q.cite(frame.N)
+			q.margin("the last commit", to.Sub(frame.At), 0, 0, writeLease+grain)
+		},
+	}
+}
+
+// BeforeRehome asks whether the last commit that the isolated member accepted was before its
+// objects had another home, on the rig's clock and with all that is unknown of both clocks against
+// it.
+func BeforeRehome(epoch id.Epoch, member, authority string) Check {
+	return Check{
+		Name: "commits-before-rehome", Source: "ADR 4",
+		Claim: fmt.Sprintf("by the rig's clock, %s's last accepted commit is before %s re-homes "+
+			"anything at epoch %v", member, authority, epoch),
+		ask: func(q *inquiry) { q.beforeRehome(epoch, member, authority) },
+	}
+}
+
+func (q *inquiry) beforeRehome(epoch id.Epoch, member, authority string) {
+	rows, last, ok := q.commits(member)
+	if !ok {
+		return
+	}
+	lost, ok1 := q.only(member, "state=lost", "mesh-fail", "authority")
+	view, ok2 := q.only(authority, "epoch="+epoch.String(), "mesh-view", "installed")
+	if !ok1 || !ok2 {
+		return
+	}
+	sent, ok := lost.GetInstant("lease_sent_ms")
+	clock, even := q.run.clock(member, lost.Boot)
+	if !ok || !even {
+		q.missing("when %s asked for its last lease is not known", member)
+		return
+	}
+	_, commit, ok1 := q.instant(rows[last])
+	rehome, _, ok2 := q.instant(view)
+	if !ok1 || !ok2 {
+		return
+	}
+	asked, _ := clock.at(sent)
+	const instant = time.Microsecond // of the journal's clock: strictly before
+	q.margin("after the lease request, the last commit", commit.Sub(asked), 0, 0,
+		rehome.Sub(asked)-instant)
+	q.fact("the re-homing %s", seconds(rehome.Sub(asked)))
+}
+
+// ReadLease asks how long an isolated member serves reads: to the end of the read lease, which
+// counts from the last frame that it accepted from the authority, and not longer.
+func ReadLease(member, authority string) Check {
+	return Check{
+		Name: "read-lease", Source: "ADR 4, 5",
+		Claim: fmt.Sprintf("%s serves reads for %v after it last heard of %s and then refuses them "+
+			"with not-current", member, readLease, authority),
+		ask: func(q *inquiry) { q.readLease(member, authority) },
+	}
+}
+
+func (q *inquiry) readLease(member, authority string) {
+	cut, ok := q.isolated(member)
+	if !ok {
+		return
+	}
+	suspect, ok := q.crossing(Lost, member, authority)
+	if !ok {
+		return
+	}
+	heard := heardAt(suspect)
+	var served, refused *Row
+	for _, row := range q.run.rows(member, "mesh-route", "result") {
+		local := fieldOf(row.Line, "op") == "stat" && fieldOf(row.Line, "class") == "lease" &&
+			fieldOf(row.Line, "home") == q.run.ID(member).String()
+		switch {
+		case !local || !cut.within(row.N):
+		case fieldOf(row.Line, "status") == "ok":
+			served = &row
+		case refused == nil:
+			refused = &row
+		}
+	}
+	if served == nil || refused == nil {
+		q.missing("%s was not asked to read until it refused", member)
+		return
+	}
+	q.cite(served.N, refused.N)
+	q.want("the refused read", refused.Line, "status=not-current", "sends=0")
+	last, _ := served.Time()
+	first, _ := refused.Time()
+	q.margin("the last read", guest(last)-guest(heard), 0, 0, readLease)
+	q.margin("the first refusal", guest(first)-guest(heard), 0, readLease+millisecond,
+		readLease+sparseReads)
+	a, ok := q.pick(member, "GET", "/mesh/homes", false, after(refused.Seen))
+	if !ok {
+		return
+	}
+	for _, h := range a.homes() {
+		if h.node == q.run.ID(member) {
+			q.want(member+"'s row of "+q.run.object(h.object), h.line, "lease=active", "read_ms=0",
+				"write_ms=0")
+		}
+	}
+}
+
+// sparseReads is how long after the lease's end a refused read still shows that it did not last
+// longer.
+const sparseReads = 5 * time.Second
