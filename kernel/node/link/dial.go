@@ -2,10 +2,11 @@ package link
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -133,5 +134,10 @@ func (l *Links) introduce(raw net.Conn) (*tls.Conn, error) {
 var errNoGreeting = errors.New("link: the authority's first frame is no greeting")
 
 // jitter spreads d by a quarter to either side, so that members that lost their authority together
-// do not come back together.
-func jitter(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2) }
+// do not come back together. Chance comes from the generator that the node has seeded with its own
+// secrets: two boards that start together from one image need not differ in anything else.
+func jitter(d time.Duration) time.Duration {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return d*3/4 + time.Duration(binary.LittleEndian.Uint64(b[:])%uint64(d/2))
+}
