@@ -2,16 +2,22 @@ package main_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"holdfast/internal/imagebuild"
+	"holdfast/mesh/capability"
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
 	"holdfast/nvram"
 	"holdfast/qemu"
 )
@@ -64,12 +70,68 @@ func TestTheImageBootsAsASingleAndServes(t *testing.T) {
 			}
 			disabled := "disabled: mesh=single reason=" + test.reason + "\n"
 			for _, method := range []string{http.MethodGet, http.MethodPut} {
-				status, body := n.ask(method, "/objects/lab-0")
-				if status != http.StatusServiceUnavailable || body != disabled {
-					t.Errorf("%s /objects/lab-0: %d %q, want %q", method, status, body, disabled)
+				a := n.send(method, "/objects/lab-0", "", nil)
+				if a.status != http.StatusServiceUnavailable || a.body != disabled {
+					t.Errorf("%s /objects/lab-0: %d %q, want %q", method, a.status, a.body, disabled)
 				}
 			}
 		})
+	}
+}
+
+// rootChip is a file with the NVRAM of an authority on QEMU's user network, and the key that it
+// has.
+func rootChip(t testing.TB) (file string, key ed25519.PrivateKey) {
+	t.Helper()
+	env, err := nvram.NewEnvironment("mesh.peer=:7070", "mesh.root=self", "mesh.route=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, entropy := nvram.Secret{1}, nvram.Secret{2}
+	chip, err := nvram.Provision{
+		Environment: env, Identity: &nvram.Identity{Seed: seed}, Entropy: &entropy,
+	}.Image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "root")
+	if err := os.WriteFile(file, chip, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, ed25519.NewKeyFromSeed(seed[:])
+}
+
+// capabilityHeader allows everything with one object through the authority, as a header's value.
+func capabilityHeader(key ed25519.PrivateKey, object string) string {
+	return "Holdfast " + capability.Text(capability.Mint(capability.Capability{
+		Object: id.ObjectOf(object), Holder: id.NodeOf(key.Public().(ed25519.PublicKey)),
+		Rights: capability.RightStat | capability.RightCommit, Epoch: 1,
+	}, key))
+}
+
+// TestAnAuthorityAloneServesObjects boots one with its NVRAM on QEMU's EEPROM.
+func TestAnAuthorityAloneServesObjects(t *testing.T) {
+	image := build(t)
+	file, key := rootChip(t)
+	n := boot(t, qemu.Machine{Image: image, NVRAM: file})
+	if row := n.await("mesh-node", "start"); !hasField(row, "role", "authority") {
+		t.Errorf("%q", row)
+	}
+	allowed := http.Header{"Authorization": {capabilityHeader(key, "counter")}}
+	if a := n.send(http.MethodGet, "/objects/counter", "", allowed); a.status != 404 {
+		t.Errorf("before it was stored: %d %q", a.status, a.body)
+	}
+	if a := n.send(http.MethodPut, "/objects/counter", "one", nil); a.status != 401 {
+		t.Errorf("without a capability: %d %q", a.status, a.body)
+	}
+	a := n.send(http.MethodPut, "/objects/counter", "one", allowed)
+	row, err := evidence.Parse(strings.TrimSuffix(a.body, "\n"))
+	if err != nil || !hasField(row, "status", "ok") || !hasField(row, "version", "1") {
+		t.Errorf("%d %q, %v", a.status, a.body, err)
+	}
+	a = n.send(http.MethodGet, "/objects/counter", "", allowed)
+	if a.status != 200 || a.body != "one" || a.header.Get("Holdfast-Version") != "1" {
+		t.Errorf("%d %q, %v", a.status, a.body, a.header)
 	}
 }
 
@@ -80,17 +142,19 @@ func hasField(l evidence.Line, key, want string) bool {
 
 // booted is a running image on the user network.
 type booted struct {
-	t     testing.TB
-	p     *qemu.Process
-	lines chan string
-	seen  []string
+	t    testing.TB
+	p    *qemu.Process
+	more chan struct{} // capacity 1: lines has grown since somebody looked
+
+	mu    sync.Mutex
+	lines []string
 }
 
 func boot(t testing.TB, m qemu.Machine) *booted {
 	t.Helper()
-	b := &booted{t: t, lines: make(chan string, 1024)}
+	b := &booted{t: t, more: make(chan struct{}, 1)}
 	m.Net, m.Limit, m.Dir = qemu.UserNet{Forward: []uint16{80}}, limit, t.TempDir()
-	m.OnLine = func(_ time.Time, line string) { b.lines <- line }
+	m.OnLine = func(_ time.Time, line string) { b.heard(line) }
 	p, err := qemu.Start(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
@@ -100,21 +164,40 @@ func boot(t testing.TB, m qemu.Machine) *booted {
 	return b
 }
 
-// await waits for a row with this beginning.
+// heard takes a line of the console. It never waits: a console that is not drained stops QEMU.
+func (b *booted) heard(line string) {
+	b.mu.Lock()
+	b.lines = append(b.lines, line)
+	b.mu.Unlock()
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
+}
+
+// said is the console's lines so far.
+func (b *booted) said() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.lines)
+}
+
+// await waits for the first row with this beginning, from the boot on.
 func (b *booted) await(prefix string, words ...string) evidence.Line {
 	b.t.Helper()
 	for {
-		select {
-		case text := <-b.lines:
-			b.seen = append(b.seen, text)
+		for _, text := range b.said() {
 			if strings.HasPrefix(text, "panic:") {
-				b.t.Fatalf("the image died:\n%s", strings.Join(b.seen, "\n"))
+				b.t.Fatalf("the image died:\n%s", strings.Join(b.said(), "\n"))
 			}
 			if line, err := evidence.Parse(text); err == nil && line.Is(prefix, words...) {
 				return line
 			}
+		}
+		select {
+		case <-b.more:
 		case <-b.p.Done():
-			b.t.Fatalf("QEMU ended (%v):\n%s", b.p.Wait(), strings.Join(b.seen, "\n"))
+			b.t.Fatalf("QEMU ended (%v):\n%s", b.p.Wait(), strings.Join(b.said(), "\n"))
 		}
 	}
 }
@@ -122,27 +205,34 @@ func (b *booted) await(prefix string, words ...string) evidence.Line {
 // get is a page that must be there.
 func (b *booted) get(path string) string {
 	b.t.Helper()
-	status, body := b.ask(http.MethodGet, path)
-	if status != http.StatusOK {
-		b.t.Fatalf("GET %s: %d %q", path, status, body)
+	a := b.send(http.MethodGet, path, "", nil)
+	if a.status != http.StatusOK {
+		b.t.Fatalf("GET %s: %d %q", path, a.status, a.body)
 	}
-	return body
+	return a.body
 }
 
-// ask sends a request without a body through the forwarded port. QEMU's user network accepts for
-// the guest before the guest listens, and resets what it then cannot deliver: such a connection is
-// no answer yet.
-func (b *booted) ask(method, path string) (status int, body string) {
+// answer is what HTTP answers with.
+type answer struct {
+	status int
+	body   string
+	header http.Header
+}
+
+// send sends a request through the forwarded port. QEMU's user network accepts for the guest before
+// the guest listens, and resets what it then cannot deliver: such a connection is no answer yet.
+func (b *booted) send(method, path, body string, header http.Header) answer {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), limit)
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	url := "http://" + b.p.Forwarded(80).String() + path
 	for {
-		req, err := http.NewRequestWithContext(ctx, method, url, nil)
+		req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 		if err != nil {
 			b.t.Fatal(err)
 		}
+		maps.Copy(req.Header, header)
 		resp, err := client.Do(req)
 		if err != nil {
 			select {
@@ -157,6 +247,6 @@ func (b *booted) ask(method, path string) (status int, body string) {
 		if err != nil {
 			b.t.Fatalf("%s %s: %s %q, %v", method, path, resp.Status, text, err)
 		}
-		return resp.StatusCode, string(text)
+		return answer{resp.StatusCode, string(text), resp.Header}
 	}
 }
