@@ -13,7 +13,7 @@ func TestAnImageHoldsEveryRecordTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, entropy := Identity{secretOf(1), 0}, secretOf(2)
-	image, err := Provision{e, &id, &entropy}.Image()
+	image, err := Provision{Environment: e, Identity: &id, Entropy: &entropy}.Image()
 	if err != nil || len(image) != Size {
 		t.Fatalf("%d bytes, %v", len(image), err)
 	}
@@ -34,18 +34,37 @@ func TestAnImageHoldsEveryRecordTwice(t *testing.T) {
 		if got, err := s.LoadEntropy(); err != nil || got != entropy {
 			t.Errorf("copy %v lost: entropy: %v", lost, err)
 		}
+		// What both slots have to say is not said by one.
+		if got, err := ledger(t, chip).Marks(); err != nil || got != (Marks{}) {
+			t.Errorf("copy %v lost: marks %+v, %v", lost, got, err)
+		}
 	}
 }
 
-// TestAnImageIsBlankWhereNothingWasProvisioned looks at every byte outside the records, the
-// authority's marks among them.
+func TestANewAuthorityNeverRan(t *testing.T) {
+	for _, mayEmpty := range []bool{false, true} {
+		image, err := Provision{Environment: new(Environment), MayEmpty: mayEmpty}.Image()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Marks{NeverRan: true, MayEmpty: mayEmpty}
+		if got, err := ledger(t, image).Marks(); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+	}
+}
+
+// TestAnImageIsBlankWhereNothingWasProvisioned looks at every byte outside the records and the
+// authority's marks.
 func TestAnImageIsBlankWhereNothingWasProvisioned(t *testing.T) {
 	image, err := Provision{Environment: new(Environment)}.Image()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range image {
-		if at := i % CopyStride; at >= environmentOffset && at < environmentOffset+headerBytes+1 {
+		at := i % CopyStride
+		if at >= environmentOffset && at < environmentOffset+headerBytes+1 ||
+			at >= MarksOffset && at < marksEnd {
 			continue
 		}
 		if v != 0xff {
@@ -70,8 +89,10 @@ func TestWhatANodeCouldNotUseIsNotProvisioned(t *testing.T) {
 		want      error
 	}{
 		{"oversize", Provision{Environment: big}, ErrFull},
-		{"no seed", Provision{new(Environment), new(Identity), nil}, ErrBlankSecret},
-		{"no entropy", Provision{new(Environment), nil, new(Secret)}, ErrBlankSecret},
+		{"no seed", Provision{Environment: new(Environment), Identity: new(Identity)},
+			ErrBlankSecret},
+		{"no entropy", Provision{Environment: new(Environment), Entropy: new(Secret)},
+			ErrBlankSecret},
 	} {
 		if image, err := test.provision.Image(); !errors.Is(err, test.want) || image != nil {
 			t.Errorf("%s: %v, want %v", test.name, err, test.want)

@@ -34,15 +34,19 @@ const (
 	entropyOffset     = 0x0300
 
 	// MarksOffset is the first of MarksPages pages of MarksPageBytes for the authority's marks, in
-	// each copy. The pages are used in turn, because they are rewritten at every view change. Their
-	// codec is not part of this package yet; the place is kept blank and the layout is
+	// each copy: a slot of the marks is that ring of pages. A page is
 	//
 	//	+0   4  magic "HFMK"
-	//	+4   4  flags: bit 0 never-ran, bit 1 may-start-empty
+	//	+4   4  flags: bit 0 never-ran, bit 1 may-start-empty, the others zero
 	//	+8   8  signed: the highest epoch ever signed
 	//	+16  8  activated: the highest epoch under which anything was served
-	//	+24  4  zero
+	//	+24  4  sequence, one more than that of the page written before it
 	//	+28  4  CRC-32 (IEEE) over bytes 0 to 27
+	//
+	// The sequence modulo MarksPages is the page's place in its ring, so that every write goes to
+	// the page that was written longest ago: marks are rewritten twice with every view change, and a
+	// cell lasts a million writes, 16 million in turn. A provisioned ring is full, with the sequences
+	// 0 to 15: there is no page that was never written, and one that reads as if is damaged.
 	MarksOffset    = 0x0800
 	MarksPages     = 16
 	MarksPageBytes = 32

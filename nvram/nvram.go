@@ -31,6 +31,9 @@
 // until its successor is: power lost at any byte of a write leaves either the old record or the new
 // one. No record crosses a 4 KiB page, because the file behind QEMU's EEPROM can tear there.
 //
+// The authority's marks are no record: both copies hold the same, and each mark is the highest that
+// a copy says. See Ledger.
+//
 // Where each part comes from: spec section 2 "NVRAM and identity"; the area of 298 bytes, ADR-0008
 // "Consequences"; the marks, protocol page "NVRAM marks of the authority".
 package nvram
