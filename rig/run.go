@@ -44,6 +44,8 @@ type runCommand struct {
 
 	Parallel int `default:"1" help:"Faults that run at the same time."`
 
+	Hold bool `help:"After the steps, keep the nodes up and reachable until Ctrl-C."`
+
 	Timeout time.Duration `help:"Ends a run that takes longer; by its steps when absent."`
 
 	Quiet bool `short:"q" help:"Print only checks that did not hold."`
@@ -62,7 +64,10 @@ func (c *runCommand) Validate() error {
 	case c.Timeout < 0:
 		return errors.New("--timeout must not be negative")
 	}
-	_, err := c.faults()
+	faults, err := c.faults()
+	if err == nil && c.Hold && len(faults) != 1 {
+		return errors.New("--hold takes one fault")
+	}
 	return err
 }
 
@@ -116,7 +121,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if len(faults) > 1 {
 		fmt.Printf("%d of %d faults: every check held\n", s.held, len(faults))
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !s.released {
 		s.worsen(judge.CodeTrouble)
 	}
 	if s.worst != judge.CodeHeld {
@@ -132,9 +137,10 @@ type session struct {
 	sha256 string
 	qemu   string
 
-	mu    sync.Mutex // guards what follows, and standard output
-	worst judge.Code
-	held  int // runs
+	mu       sync.Mutex // guards what follows, and standard output
+	worst    judge.Code
+	held     int  // runs
+	released bool // the user ended a hold, which is no interruption of the run
 }
 
 // prepare finds out what every run needs before the first machine starts.
@@ -234,6 +240,9 @@ func (s *session) drive(
 	ctx context.Context, f *scenario.Fault, folder string, reporter *progress.Reporter,
 ) error {
 	patience := f.Patience()
+	if s.Hold {
+		patience += holdLimit
+	}
 	if s.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.Timeout,
@@ -249,6 +258,9 @@ func (s *session) drive(
 		return err
 	}
 	end := f.Run(w, reporter.Wait, errInterrupted)
+	if s.Hold {
+		end = s.hold(w, reporter, folder, end)
+	}
 	w.Linger(ctx)
 	return w.Close(end)
 }

@@ -193,13 +193,14 @@ func (q *inquiry) none(node, prefix string, words ...string) {
 }
 
 // watched makes the inquiry rest on the whole run: a question about what must not happen is open
-// when the run ended before it was complete.
-func (q *inquiry) watched() {
+// when the run ended before it was complete. It reports whether it did.
+func (q *inquiry) watched() bool {
 	if q.run.End.Outcome != journal.Complete {
 		q.missing("the run did not come to its end")
-		return
+		return false
 	}
 	q.cite(len(q.run.Records))
+	return true
 }
 
 // result draws the conclusion.

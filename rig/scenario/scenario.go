@@ -96,7 +96,7 @@ func (f *Fault) Run(w *world.World, watcher Watcher, interrupted error) journal.
 		err := do(w, step)
 		through(err)
 		if err != nil {
-			return ending(err, interrupted)
+			return Ending(err, interrupted)
 		}
 	}
 	return journal.End{Outcome: journal.Complete}
@@ -124,8 +124,9 @@ func do(w *world.World, step Step) error {
 	return nil
 }
 
-// ending classifies why a run did not come to its end.
-func ending(err, interrupted error) journal.End {
+// Ending classifies why a run did not come to its end. interrupted is the cause that the world's
+// context has when the user ended the run.
+func Ending(err, interrupted error) journal.End {
 	end := journal.End{Outcome: journal.Trouble, Reason: err.Error()}
 	var (
 		stopped *world.Stopped

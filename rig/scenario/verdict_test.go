@@ -227,3 +227,38 @@ func (d damage) notice(t *testing.T, fault string) {
 		}
 	}
 }
+
+// shortened is a good journal that ends after so many records, because a step took too long.
+func shortened(records []journal.Record, n int) []journal.Record {
+	at := records[n-1].At
+	return append(records[:n:n], journal.Record{
+		N: n + 1, At: at, Kind: journal.KindEnd, End: &journal.End{Outcome: journal.Deadline},
+	})
+}
+
+func TestOfARunThatNeverBeganNothingIsKnown(t *testing.T) {
+	for _, f := range All() {
+		v := verdictOn(t, f.Name, shortened(good(t, f.Name), 1))
+		for _, r := range v.Results[:len(f.Checks)] {
+			if r.Status != judge.Inconclusive {
+				t.Errorf("%s of %s is %v: %s", r.Name, f.Name, r.Status, r.Detail)
+			}
+		}
+	}
+}
+
+func TestAGoodRunThatEndsEarlyViolatesNothing(t *testing.T) {
+	const ends = 60 // of each journal: all would take long
+	for _, f := range All() {
+		records := good(t, f.Name)
+		for i := range ends {
+			n := 1 + i*len(records)/ends
+			for _, r := range verdictOn(t, f.Name, shortened(records, n)).Results {
+				if r.Status == judge.Violated {
+					t.Errorf("%s of %s is violated when it ends after %d of %d records: %s",
+						r.Name, f.Name, n, len(records), r.Detail)
+				}
+			}
+		}
+	}
+}

@@ -74,6 +74,17 @@ func (w *World) machine(node string) *machine {
 	panic("world: no node " + node)
 }
 
+// Running returns the names of the nodes whose machines run, in the cast's order.
+func (w *World) Running() []string {
+	var names []string
+	for _, m := range w.machines {
+		if m.process != nil {
+			names = append(names, m.node.Name)
+		}
+	}
+	return names
+}
+
 // Boot starts a node's machine, which must not be running, and returns when its guest runs.
 func (w *World) Boot(ctx context.Context, node string) error {
 	m := w.machine(node)
