@@ -187,10 +187,14 @@ func (n *Node) probe(s *session, old *member.Entry) bool {
 	return asked
 }
 
-// pong takes the answer to a Ping. One to a probe shows that the boot in the view lives: whoever
-// wanted to replace it is a second machine with the same key. Frames that the old boot had sent
-// before show nothing.
+// pong takes the answer to a Ping: the peer hears. One to a probe shows that the boot in the view
+// lives: whoever wanted to replace it is a second machine with the same key. Frames that the old
+// boot had sent before show nothing.
 func (n *Node) pong(s *session, m *wire.Pong) {
+	if e := n.members.Find(s.peer); e != nil && e.Boot == s.boot {
+		e.Echo(m.Nonce)
+		n.credit(s)
+	}
 	for i := range n.sessions {
 		o := &n.sessions[i]
 		a := &o.admission

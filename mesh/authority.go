@@ -239,12 +239,36 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 		n.pushAgain(e) // two views under one number: the member sees that by the certificate
 		return
 	}
-	if e.Health == detect.Failed || e.Waiting(n.now) || !n.active() {
-		return // convicted (L2), a former holder's lease may still run (L16), not durable yet (L8)
+	e.Echo(m.Echo)
+	if e.Waiting(n.now) || !n.active() {
+		// A former holder's lease may still run (L16), or the epoch is not durable yet (L8): that the
+		// member gets no answer is not its fault.
+		e.Echoed = n.now
+	}
+	n.credit(s)
+	switch {
+	case e.Health == detect.Failed || e.Waiting(n.now) || !n.active() || n.moveStuck(e):
+		return // also: convicted (L2), or deaf to a move
+	case !n.hears(s.peer):
+		n.callOut(s, e) // an acknowledgement that nobody hears would only put the conviction off
+		return
 	}
 	e.Acked, e.LastAck = true, n.now
+	e.Asked(n.now, m.Nonce)
 	n.send(s, &wire.LeaseAck{Incarnation: e.Incarnation, Digest: m.Digest,
 		AuthorityBoot: n.c.Boot, Nonce: m.Nonce, Moved: e.Moved})
+}
+
+// callOut asks a member that has not echoed anything for too long to show that it hears, at most
+// once a second: the answer to the latest question is the one that counts.
+func (n *Node) callOut(s *session, e *member.Entry) {
+	if n.now.Sub(e.Called) < resendMS {
+		return
+	}
+	e.Called = n.now
+	m := &wire.Ping{Nonce: n.random.nonce()}
+	e.Asked(n.now, m.Nonce)
+	n.send(s, m)
 }
 
 func (n *Node) viewAck(s *session, m *wire.ViewAck) {

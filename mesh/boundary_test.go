@@ -118,6 +118,7 @@ func TestTheDrainOfEverySessionIsWaitedFor(t *testing.T) {
 	if s.has("mesh-fail: removed") {
 		t.Fatal("removed while one session is still being drained")
 	}
+	s.node.SetEchoed(n1ID, s.now)
 	s.gets(1, 2, &wire.Ping{})
 	if !s.has("mesh-fail: recovered") {
 		t.Error("what had arrived on the other session is not heard")
@@ -127,6 +128,7 @@ func TestTheDrainOfEverySessionIsWaitedFor(t *testing.T) {
 func TestAnOldBarrierDoesNotAnswerForANewOne(t *testing.T) {
 	s := authorityWithMember(t)
 	s.tickAt(100 + timing.FailMS) // asks for a barrier, which does not come yet
+	s.node.SetEchoed(n1ID, s.now)
 	s.gets(1, 2, &wire.Ping{})
 	s.tickAt(s.now.Add(timing.FailMS)) // asks for the second one
 	s.step(mesh.Drained{Session: 1})

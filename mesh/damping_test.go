@@ -88,6 +88,7 @@ func TestRecoveriesCountAsAdmissionsDo(t *testing.T) {
 	s := authorityWithMember(t)
 	for range 2 {
 		s.tickAt(s.now.Add(timing.SuspectMS))
+		s.node.SetEchoed(n1ID, s.now)
 		s.gets(1, 2, &wire.Ping{})
 	}
 	if !s.has("mesh-fail: degraded") {

@@ -8,7 +8,8 @@ import (
 	"holdfast/mesh/when"
 )
 
-// The methods below let the tests look inside cheaply. But for SetLastAck none changes the node.
+// The methods below let the tests look inside cheaply. But for the two that set something none
+// changes the node.
 
 // CanCommit reports whether the node's lease would let it commit at now, when the second clock
 // shows second: it is read anew for every commit.
@@ -85,6 +86,9 @@ func (n *Node) CheckBounds() error {
 	}
 	return nil
 }
+
+// SetEchoed makes the authority believe that n has echoed a LeaseAck that was sent at t.
+func (n *Node) SetEchoed(node id.Node, t when.Instant) { n.members.Find(node).Echoed = t }
 
 // SetLastAck makes the authority believe that it acknowledged a lease of n at t.
 func (n *Node) SetLastAck(node id.Node, t when.Instant) {

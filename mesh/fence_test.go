@@ -19,6 +19,8 @@ func TestANewBootGetsItsLeaseFromTheFenceOn(t *testing.T) {
 		s := authorityWithMember(t)
 		s.step(mesh.LinkDown{Session: 1})
 		s.joins(2, n1Key, n1Boot+1)
+		s.until(at - 2000)
+		s.asks(2, n1Key, n1Boot+1) // as it has since it joined
 		s.until(at)
 		s.asks(2, n1Key, n1Boot+1)
 		return s.count(wire.KindLeaseAck) > 0
@@ -33,6 +35,8 @@ func TestANewcomerGetsItsLeaseFromTheFenceOn(t *testing.T) {
 		c.LabObject = nil
 		s := authorityOf(t, c)
 		s.joins(2, n2Key, 1)
+		s.until(at - 2000)
+		s.asks(2, n2Key, 1) // as it has since it joined
 		s.until(at)
 		s.asks(2, n2Key, 1)
 		return s.count(wire.KindLeaseAck) > 0
@@ -117,6 +121,7 @@ func TestAMovedObjectIsMovedAgainFromTheFenceOn(t *testing.T) {
 	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
 		s := movedToAMember(t)
 		s.until(at)
+		s.node.SetEchoed(n1ID, s.now)
 		s.gets(2, 3, &wire.Ping{})
 		s.step(mesh.LabStep{Ticket: 2, Number: 2})
 		return latest[*wire.Move](s).Object == id.ObjectOf("lab-1")

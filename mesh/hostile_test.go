@@ -289,6 +289,7 @@ func TestOnlyTheBootInTheViewIsHeard(t *testing.T) {
 			s.gets(3, 0, &wire.JoinReq{Boot: n1Boot + 1})
 			s.step(mesh.LinkUp{Session: 4, Key: public(n2Key)})
 			s.tickAt(100 + timing.SuspectMS)
+			s.node.SetEchoed(n1ID, s.now)
 			s.clear()
 			c.say(s)
 			if s.has("mesh-fail: recovered") != c.want {

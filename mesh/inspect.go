@@ -61,8 +61,12 @@ func (i Inspector) Digest() id.Digest {
 	return i.n.view().Digest()
 }
 
-// Now is the node's own time, that of its latest step: the counter without what it went back.
+// Now is the node's own time, that of its latest step.
 func (i Inspector) Now() when.Instant { return i.n.now }
+
+// Time is the node's own time when the counter that Step is given shows now: it does not go back
+// with the counter.
+func (i Inspector) Time(now when.Instant) when.Instant { return max(i.n.now, now.Add(i.n.shift)) }
 
 // Joined reports whether the node counts itself as a member.
 func (i Inspector) Joined() bool { return i.n.state == Joined }

@@ -19,6 +19,7 @@ func (n *Node) install(c view.Certificate) {
 	n.cert = c
 	n.state = Joined
 	n.member.lease.Zero()
+	n.member.echo = 0
 	n.members.Install(n.now, &c.View, n.self)
 	if !newer {
 		return // the same epoch with another boot: nobody's homes or leases change

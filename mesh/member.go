@@ -26,6 +26,7 @@ import (
 type memberState struct {
 	lease lease.Write
 	asked when.Instant // when the lease was last asked for
+	echo  id.Nonce     // of the newest LeaseAck under this view, 0 for none
 	heard when.Instant // last accepted frame of the authority: the read lease counts from it
 	lost  bool         // the loss of the authority has been said
 
@@ -57,7 +58,7 @@ func (n *Node) helloOn(s *session) {
 func (n *Node) ask(s *session) {
 	v := n.view()
 	me, _ := v.Find(n.self)
-	m := &wire.LeaseReq{Node: n.self, Incarnation: me.Incarnation, Boot: n.c.Boot,
+	m := &wire.LeaseReq{Echo: n.member.echo, Node: n.self, Incarnation: me.Incarnation, Boot: n.c.Boot,
 		Digest: v.Digest(), AuthorityBoot: v.AuthorityBoot, Nonce: n.random.nonce()}
 	n.member.asked = n.now
 	n.member.lease.Ask(n.clocks(), m.Nonce)
@@ -79,6 +80,15 @@ func (n *Node) memberTime() {
 	if n.silent() && n.now.Sub(m.dialled) >= n.c.Timing.Suspect {
 		m.dialled = n.now
 		n.out.add(Dial{})
+	}
+}
+
+// calledOut asks for the lease at once, when there is none: the authority may have called out
+// because this node had not echoed anything for long, and acknowledges the next request.
+func (n *Node) calledOut(s *session) {
+	idle := n.now.Sub(n.member.asked) >= n.c.Timing.Tick()
+	if n.state == Joined && idle && !n.member.lease.Valid(n.clocks()) {
+		n.ask(s)
 	}
 }
 
@@ -310,9 +320,14 @@ func (n *Node) leaseAck(s *session, epoch id.Epoch, m *wire.LeaseAck) {
 	if !n.member.lease.Ack(n.now, m.Nonce, n.c.Timing.WriteLease) {
 		return
 	}
+	n.member.echo = m.Nonce
+	valid := n.member.lease.Valid(n.clocks())
+	if valid && (n.member.lost || n.now.Sub(n.member.lease.Sent()) >= n.c.Timing.Ask()) {
+		n.ask(s) // show at once that this answer came, and get one that was less long on its way
+	}
 	n.dropOthers(s)
 	n.activate(s, m.Moved)
-	if n.member.lost && n.member.lease.Valid(n.clocks()) {
+	if n.member.lost && valid {
 		n.member.lost = false
 		n.print(evidence.New("mesh-fail", "authority").Str("state", "restored").
 			Epoch("epoch", v.Epoch).Node("root", v.Authority).Bool("mutable", n.mutable()))

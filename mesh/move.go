@@ -33,6 +33,7 @@ const moveResendMS = 2_000
 type move struct {
 	frame  wire.Move // MoveEpoch is 0 when no move is under way
 	ticket Ticket    // of the lab step, 0 when it has been answered
+	began  when.Instant
 	until  when.Instant
 	acked  []id.Node // who knows of it
 	sent   when.Instant
@@ -60,7 +61,7 @@ func (n *Node) moveStep(in LabStep) bool {
 		MoveEpoch: a.moveEpoch, Since: o.Since, RecordEpoch: o.Record.Epoch,
 		Version: o.Record.Version, Value: o.Record.Value, Window: o.Record.Window.Append(nil)}
 	n.sign(m.Signature[:], wire.SignedMove(&m))
-	a.move = move{frame: m, ticket: in.Ticket, until: n.now.Add(opTimeoutMS)}
+	a.move = move{frame: m, ticket: in.Ticket, began: n.now, until: n.now.Add(opTimeoutMS)}
 	n.print(moveRow(&m))
 	n.print(n.leaseRow(o))
 	n.sendMove()
@@ -116,6 +117,14 @@ func (n *Node) moveTime() {
 	if n.now >= mv.until {
 		n.answerMove(Unfinished)
 	}
+}
+
+// moveStuck reports whether a member has left a move unacknowledged for the suspicion time. It gets
+// no LeaseAck any more, and so is convicted: a deaf member does not block everybody.
+func (n *Node) moveStuck(e *member.Entry) bool {
+	mv := &n.authority.move
+	return mv.under() && !slices.Contains(mv.acked, e.ID) &&
+		n.now.Sub(mv.began) >= n.c.Timing.Suspect
 }
 
 // answerMove ends the lab step that waits for the move, if it still does.

@@ -113,6 +113,9 @@ func (n *Node) frame(in Frame) {
 	switch m := m.(type) {
 	case *wire.Ping:
 		n.send(s, &wire.Pong{Nonce: m.Nonce})
+		if n.c.Role == Member {
+			n.calledOut(s)
+		}
 		return
 	case *wire.Pong:
 		n.pong(s, m)
@@ -143,12 +146,24 @@ func (n *Node) credit(s *session) {
 	if n.c.Role == Member && s.boot != 0 && s.boot == n.view().AuthorityBoot {
 		n.member.heard = n.now
 	}
+	if n.c.Role == Authority && !n.hears(s.peer) {
+		return
+	}
 	silence, recovered := n.members.Heard(n.now, s.peer, s.boot)
 	if recovered && n.c.Detect {
 		n.print(evidence.New("mesh-fail", "recovered").Node("node", s.peer).
 			Epoch("epoch", n.view().Epoch).Span("silent_ms", silence))
 		n.unsteady(s.peer)
 	}
+}
+
+// hears reports whether a member has lately shown that it gets what the authority sends: it has
+// echoed a LeaseAck or a Ping that is no older than the suspicion time. One that only talks is no
+// better than one that is silent: it would keep its objects for ever, and serve them half of the
+// time (protocol.md, "Conviction").
+func (n *Node) hears(peer id.Node) bool {
+	e := n.members.Find(peer)
+	return e != nil && n.now.Sub(e.Echoed) <= n.c.Timing.Suspect
 }
 
 // names notes that the session's peer runs this boot; the frame that says so counts as its life. An

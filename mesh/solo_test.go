@@ -286,3 +286,13 @@ func request(holder id.Node, object string, op wire.Op, epoch id.Epoch, seq uint
 		Epoch: epoch, Rights: capability.RightStat | capability.RightCommit, Serial: 1}, rootKey)
 	return q
 }
+
+// ageOf is the silence of a member as the node sees it.
+func (s *solo) ageOf(n id.Node) int64 {
+	for _, m := range s.node.Status(s.now).Members {
+		if m.ID == n {
+			return m.AgeMS
+		}
+	}
+	return -1
+}

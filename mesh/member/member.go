@@ -30,14 +30,41 @@ type Entry struct {
 
 	// The fields below are the authority's.
 
-	Acked    bool         // a LeaseAck was sent to this boot
-	LastAck  when.Instant // the latest one
-	Viewed   id.Epoch     // the newest view that it acknowledged
-	Pushed   when.Instant // when the current view was last sent to it
+	Acked    bool            // a LeaseAck was sent to this boot
+	LastAck  when.Instant    // the latest one
+	asked    [askedMax]asked // the latest LeaseAcks and Pings
+	Echoed   when.Instant    // when the newest of them was sent that the member has echoed
+	Called   when.Instant    // when it was last asked to show that it hears
+	Viewed   id.Epoch        // the newest view that it acknowledged
+	Pushed   when.Instant    // when the current view was last sent to it
 	Drain    DrainState
 	DrainEnd when.Instant // the drain is waited for until then
 	Waits    []Wait       // no LeaseAck before these are over (rule L16)
 	Moved    id.Epoch     // newest lab move to it that every member knows, in this view
+}
+
+// askedMax bounds the frames that can be echoed: at one every W/3, more than the six seconds for
+// which an echo counts.
+const askedMax = 8
+
+type asked struct {
+	nonce id.Nonce
+	sent  when.Instant
+}
+
+// Asked notes a LeaseAck or a Ping sent at now: the member is to echo its nonce.
+func (e *Entry) Asked(now when.Instant, nonce id.Nonce) {
+	copy(e.asked[1:], e.asked[:])
+	e.asked[0] = asked{nonce, now}
+}
+
+// Echo notes that the member has got the frame with this nonce.
+func (e *Entry) Echo(nonce id.Nonce) {
+	for _, a := range e.asked {
+		if nonce != 0 && a.nonce == nonce {
+			e.Echoed = max(e.Echoed, a.sent)
+		}
+	}
 }
 
 // DrainState says how far the authority is on its way to a conviction (rule L12).
@@ -69,7 +96,7 @@ func (t *Table) Install(now when.Instant, v *view.View, self id.Node) {
 		if m.ID == self {
 			continue
 		}
-		e := Entry{Member: m, Heard: now}
+		e := Entry{Member: m, Heard: now, Echoed: now}
 		if old := t.Find(m.ID); old != nil && old.Boot == m.Boot && old.Health != detect.Failed {
 			e = *old
 			e.Member, e.Moved = m, 0
@@ -111,6 +138,7 @@ func (t *Table) Excuse(now when.Instant, pause when.Span) {
 	for i := range t.entries {
 		e := &t.entries[i]
 		e.Heard = min(e.Heard.Add(pause), max(now, e.Heard))
+		e.Echoed = min(e.Echoed.Add(pause), max(now, e.Echoed))
 		e.Drain = DrainIdle
 	}
 }

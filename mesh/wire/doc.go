@@ -18,7 +18,8 @@
 //
 //	 1 Ping *        nonce 8
 //	 2 Pong *        nonce 8
-//	 3 LeaseReq      node 16, incarnation 8, boot 8, digest 16, authority boot 8, nonce 8
+//	 3 LeaseReq      node 16, incarnation 8, boot 8, digest 16, authority boot 8, nonce 8,
+//	                 echo 8 (0: none)
 //	 4 LeaseAck      incarnation 8, digest 16, authority boot 8, nonce 8, moved 8 (0: none)
 //	 5 JoinReq *     boot 8
 //	 6 Challenge *   nonce 8, authority boot 8

@@ -18,6 +18,7 @@ func (m *LeaseReq) fields(c *codec) {
 	c.bytes(m.Digest[:])
 	c.boot(&m.AuthorityBoot)
 	u64(c, &m.Nonce)
+	u64(c, &m.Echo)
 }
 
 func (m *LeaseAck) fields(c *codec) {

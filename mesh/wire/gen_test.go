@@ -18,7 +18,7 @@ var generators = map[Kind]func(*rapid.T) Message{
 	KindJoinReady: func(t *rapid.T) Message { return &JoinReady{nonce(t)} },
 	KindViewReq:   func(*rapid.T) Message { return &ViewReq{} },
 	KindLeaseReq: func(t *rapid.T) Message {
-		return &LeaseReq{node(t), epoch(t), boot(t), digest(t), boot(t), nonce(t)}
+		return &LeaseReq{node(t), epoch(t), boot(t), digest(t), boot(t), nonce(t), nonce(t)}
 	},
 	KindLeaseAck: func(t *rapid.T) Message {
 		return &LeaseAck{epoch(t), digest(t), boot(t), nonce(t), id.Epoch(number(t))}

@@ -61,6 +61,7 @@ type LeaseReq struct {
 	Digest        id.Digest
 	AuthorityBoot id.Boot
 	Nonce         id.Nonce
+	Echo          id.Nonce // of the newest LeaseAck that has arrived, 0 for none in this view
 }
 
 // LeaseAck answers a LeaseReq; the lease counts from when the request with this nonce was sent.

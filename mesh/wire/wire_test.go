@@ -29,7 +29,7 @@ func samples() []Message {
 		&Ping{Nonce: 0x0102030405060708},
 		&Pong{Nonce: 0x1112131415161718},
 		&LeaseReq{Node: id.Node{1, 15: 2}, Incarnation: 3, Boot: 4, Digest: id.Digest{5, 15: 6},
-			AuthorityBoot: 7, Nonce: 8},
+			AuthorityBoot: 7, Nonce: 8, Echo: 9},
 		&LeaseAck{Incarnation: 1, Digest: id.Digest{2, 15: 3}, AuthorityBoot: 4, Nonce: 5, Moved: 6},
 		&JoinReq{Boot: 0x2122232425262728},
 		&Challenge{Nonce: 1, AuthorityBoot: 2},
@@ -90,7 +90,7 @@ func TestEveryKindHasItsVector(t *testing.T) {
 func TestBodiesHaveTheSizesOfTheByteTable(t *testing.T) {
 	const certificate, value = 2 + 28, 2 + 5
 	sizes := map[Kind]int{
-		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8, KindLeaseAck: 8 + 16 + 8 + 8 + 8,
+		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8 + 8, KindLeaseAck: 8 + 16 + 8 + 8 + 8,
 		KindJoinReq: 8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + certificate + 64,
 		KindJoinState: 8 + 2 + 16, KindJoinReady: 8, KindConfirm: 8 + certificate,
 		KindRefuse: 8 + 1 + 4, KindView: certificate, KindViewAck: 8 + 16, KindViewReq: 0,
