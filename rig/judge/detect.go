@@ -128,7 +128,22 @@ func (q *inquiry) rigClock(b Boundary, observer, victim string) {
 	at, _ := row.Time()
 	from, to := clock.at(at)
 	to = min(to, row.Seen) // it was printed before it was read
-	q.margin(b.Word+" after", to.Sub(last.At), to.Sub(from), b.After, b.After+lateMost)
+	// A node does not count the time in which it did not run itself as anybody's silence (rule L5).
+	stalled := q.stalled(observer, last.N, row.N)
+	q.margin(b.Word+" after", to.Sub(last.At), to.Sub(from)+stalled, b.After, b.After+lateMost)
+}
+
+// stalled is for how long a node did not run between two records, by its own account.
+func (q *inquiry) stalled(node string, from, to int) time.Duration {
+	var sum time.Duration
+	for _, row := range q.run.rows(node, "mesh-fail", "paused") {
+		if from < row.N && row.N < to {
+			q.cite(row.N)
+			ms, _ := row.GetSpan("ms")
+			sum += time.Duration(ms) * time.Millisecond
+		}
+	}
+	return sum
 }
 
 // lastFrame is the last record of new bytes of a mesh session that went from one node to another

@@ -51,6 +51,10 @@ func (q *inquiry) authorityLost(epoch id.Epoch, member, authority string) {
 		q.violated("the loss names no lease")
 		return
 	}
+	if q.stalled(member, cut.cut.N, lost.N) > 0 {
+		q.missing("%s did not run all the time: that ends a lease early", member)
+		return
+	}
 	at, _ := lost.Time()
 	heard := heardAt(suspect)
 	due := max(guest(sent)+writeLease+millisecond, guest(heard)+Lost.After)
@@ -238,6 +242,11 @@ func (q *inquiry) readLease(member, authority string) {
 	}
 	suspect, ok := q.crossing(Lost, member, authority)
 	if !ok {
+		return
+	}
+	if q.stalled(member, cut.cut.N, cut.healed.N) > 0 {
+		q.missing("%s did not run all the time: when it last heard of %s is not known", member,
+			authority)
 		return
 	}
 	heard := heardAt(suspect)

@@ -37,6 +37,11 @@ func leaseDamages() []damage {
 			"member-suspects-rig-clock", violated, wrong},
 		{"a frame that reached the member later than it says", moveFramesOf(root, 200),
 			"member-suspects-rig-clock", violated, wrong},
+		{"a suspicion that is late because of a pause", both(after(member, "status=not-current",
+			line("mesh-fail: paused ms=1400 kind=gap at=9000")), both(later(member, suspect, "at", 1400),
+			lateRecord(member, suspect, 1400))), "member-suspects-rig-clock", inconclusive, open},
+		{"a loss after a pause", after(member, "status=not-current",
+			line("mesh-fail: paused ms=1400 kind=gap at=9000")), "authority-lost", inconclusive, open},
 		{"a loss that is never said", drop(member, lost), "authority-lost", inconclusive, open},
 		{"a loss said twice", again(member, lost), "authority-lost", violated, wrong},
 		{"a loss that leaves the member mutable", set(member, lost, "mutable", "1"),
@@ -209,6 +214,8 @@ func partitionLongDamages() []damage {
 			"read-lease", violated, wrong},
 		{"a read lease left on the page", lastAnswerBefore(member, journal.ActionHeal,
 			"lease=active", "read_ms", "1"), "read-lease", violated, wrong},
+		{"a pause in isolation", after(member, lost,
+			line("mesh-fail: paused ms=1400 kind=gap at=9000")), "read-lease", inconclusive, open},
 		{"no refused read", func(rs []journal.Record) []journal.Record {
 			return remove(member, "result step=3", count(rs, member, "result step=3"))(rs)
 		}, "read-lease", inconclusive, open},
@@ -281,6 +288,14 @@ func later(node, text, key string, ms int) change1 {
 	return func(records []journal.Record) []journal.Record {
 		r := &records[pick(records, node, text, 1)]
 		r.Line = change(r.Line, key, shifted(r.Line, key, ms))
+		return records
+	}
+}
+
+// lateRecord has the first such row arrive later.
+func lateRecord(node, text string, ms int64) change1 {
+	return func(records []journal.Record) []journal.Record {
+		records[pick(records, node, text, 1)].At += journal.Time(ms * 1000)
 		return records
 	}
 }

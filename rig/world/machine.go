@@ -144,6 +144,7 @@ func (w *World) describeMachine(m *machine, count int) qemu.Machine {
 		RAM:   w.RAM,
 		Dir:   w.temp,
 		NVRAM: m.eeprom,
+		Clock: new(qemu.Clock), // the host's time: it goes on while QMP has stopped the machine
 		MAC:   mac[:],
 		Net:   qemu.Ethernet{Local: station, Remote: switched},
 		Limit: w.Patient,
