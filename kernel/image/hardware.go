@@ -8,27 +8,28 @@ import (
 
 	"holdfast/board"
 	"holdfast/board/at24c"
+	"holdfast/board/ds1338"
 	"holdfast/board/enet"
 	"holdfast/board/i2c"
+	"holdfast/board/wdog"
 	"holdfast/kernel/node"
 	"holdfast/kernel/sys"
+	"holdfast/mesh/when"
 	"holdfast/netstack"
 	"holdfast/nvram"
 )
 
 // hardware is the board's devices, as far as they are open.
 type hardware struct {
-	chip  nvram.Chip // nil: none answers
+	chip  nvram.Chip     // nil: none answers
+	clock *ds1338.Device // nil: none answers
 	port  *enet.Port
 	stack *netstack.Stack
 }
 
 // openNVRAM opens the EEPROM on I2C2.
 func (hw *hardware) openNVRAM() {
-	start := time.Now()
-	since := func() time.Duration { return time.Since(start) }
-	bus := i2c.New(board.I2C2, since)
-	bus.Init()
+	bus, since := openI2C(board.I2C2)
 	chip, err := at24c.Open(bus, board.EEPROMAddress, nvram.Size, since)
 	if err != nil {
 		say("image: nvram: " + err.Error())
@@ -37,16 +38,57 @@ func (hw *hardware) openNVRAM() {
 	hw.chip = chip
 }
 
+// openClock opens the real-time clock on I2C1: another bus than the EEPROM's, so that the loop can
+// read it while marks are being saved.
+func (hw *hardware) openClock() {
+	bus, _ := openI2C(board.I2C1)
+	clock, err := ds1338.Open(bus, board.RTCAddress)
+	if err != nil {
+		say("image: clock: " + err.Error())
+		return
+	}
+	hw.clock = clock
+}
+
+// openI2C is the bus, turned on, and the time that it goes by.
+func openI2C(base uint32) (*i2c.Bus, func() time.Duration) {
+	start := time.Now()
+	since := func() time.Duration { return time.Since(start) }
+	bus := i2c.New(base, since)
+	bus.Init()
+	return bus, since
+}
+
 // machine is what the node runs on.
 func (hw *hardware) machine() node.Machine {
-	return node.Machine{
-		Clock:   newClock(sys.ReadStats().Entered, sys.CounterHz()).now,
-		NVRAM:   hw.chip,
-		Console: os.Stdout,
-		Entropy: node.Entropy{Seed: sys.TakeSeed, Cycles: sys.Counter, Rekey: sys.Rekey},
-		Figures: hw.figures,
+	m := node.Machine{
+		Clock:    newClock(sys.ReadStats().Entered, sys.CounterHz()).now,
+		NVRAM:    hw.chip,
+		Watchdog: watchdog(board.WDOG1),
+		Console:  os.Stdout,
+		Entropy:  node.Entropy{Seed: sys.TakeSeed, Cycles: sys.Counter, Rekey: sys.Rekey},
+		Figures:  hw.figures,
 	}
+	if hw.clock != nil {
+		m.Second = hw.second
+	}
+	return m
 }
+
+// second reads the real-time clock.
+func (hw *hardware) second() (when.Calendar, bool) {
+	t, err := hw.clock.Time()
+	return when.Calendar(t.Unix()), err == nil
+}
+
+// watchdog is the chip's as the node wants it.
+type watchdog wdog.Watchdog
+
+func (w watchdog) Start(after time.Duration) {
+	wdog.Watchdog(w).Start(int(after / (500 * time.Millisecond)))
+}
+
+func (w watchdog) Feed() { wdog.Watchdog(w).Service() }
 
 // openNetwork brings up ENET1 and TCP/IP with the node's address; nil when the node has none.
 // Without its network a node is of no use to anybody, so that a failure here ends in a reset.

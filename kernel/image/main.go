@@ -22,7 +22,8 @@ func main() {
 	say("holdfast " + version() + " " + runtime.Version())
 	var hw hardware
 	hw.openNVRAM()                  // I2C2, an EEPROM; a node without one has no mesh
-	n := node.Boot(hw.machine())    // environment, identity, entropy
+	hw.openClock()                  // I2C1, a real-time clock; goes on while the machine is stopped
+	n := node.Boot(hw.machine())    // environment, identity, entropy, marks
 	network := hw.openNetwork(n)    // ENET1, TCP/IP
 	end(n.Run(background, network)) // console, links, HTTP, mesh; for ever
 }

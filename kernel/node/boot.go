@@ -34,7 +34,8 @@ const labObjects = 8
 
 // Boot reads the NVRAM and seeds the random generator, in the order of spec/system.md section 2:
 // environment, identity, entropy. It comes before everything that takes a random number. It never
-// fails: what is wrong is a row, and a node without a mesh. It writes three records.
+// fails: what is wrong is a row, and a node without a mesh. It writes three records. An authority
+// reads its marks as well.
 func Boot(m Machine) *Node {
 	if m.Waits == nil {
 		m.Waits = clock.System
@@ -47,6 +48,9 @@ func Boot(m Machine) *Node {
 	n.single, n.singleNote = n.decide(envReason, key)
 	if n.singleNote != "" {
 		n.log.Note(n.singleNote)
+	}
+	if n.single == "" && n.mesh.Role == mesh.Authority {
+		n.loadMarks(store)
 	}
 	if n.single != "" {
 		n.print(evidence.New(evidence.Single).Str("reason", n.single))
@@ -156,6 +160,7 @@ func (n *Node) decide(envReason string, key ed25519.PrivateKey) (reason, note st
 		return reasonNoEntropy, ""
 	}
 	n.mesh = meshConfig(c, key, root, times)
+	n.mesh.Both = n.machine.Second != nil
 	return "", ""
 }
 

@@ -44,6 +44,7 @@ const (
 // a reading of the clock, carries the effects out in order, and never waits for anybody.
 type loop struct {
 	clock  func() when.Instant
+	second func() (when.Calendar, bool) // nil: there is no second clock
 	waits  clock.Clock
 	log    *log
 	events chan event
@@ -52,7 +53,10 @@ type loop struct {
 	core  core
 	links linkLayer
 	out   mesh.Effects
-	armed when.Instant // when the timer fires, Never when it does not
+	want  func(mesh.Marks) // has the authority's marks saved; saved follows
+	armed when.Instant     // when the timer fires, Never when it does not
+
+	ticked when.Instant // when the protocol was last told of the time
 
 	closing map[link.Session]bool        // closed, but Down has not come yet
 	said    map[link.Reason]when.Instant // when a refusal with that reason was last a row
@@ -69,6 +73,8 @@ type loopStats struct {
 	lateTick atomic.Uint64 // ticks later than lateMS
 	lateMax  atomic.Int64  // the latest tick, in milliseconds
 	refused  atomic.Uint64 // connections that did not become a session
+	unread   atomic.Uint64 // readings of the second clock that failed
+	mutable  atomic.Bool   // whether the node may commit, as of the latest tick
 }
 
 // lateMS is how late a tick is before it is counted: more than scheduling alone costs.
@@ -76,7 +82,7 @@ const lateMS when.Span = 20
 
 func newLoop(m Machine, log *log) *loop {
 	return &loop{
-		clock: m.Clock, waits: m.Waits, log: log, armed: when.Never,
+		clock: m.Clock, second: m.Second, waits: m.Waits, log: log, armed: when.Never,
 		events:  make(chan event, eventQueue),
 		ended:   make(chan struct{}),
 		closing: make(map[link.Session]bool),
@@ -93,6 +99,8 @@ func (l *loop) begin(c mesh.Config) error {
 	}
 	l.core = node
 	l.carryOut()
+	// The protocol has a reading of the second clock before anything that it would ask it for.
+	l.tell()
 	return nil
 }
 
@@ -145,7 +153,29 @@ func (l *loop) tick() {
 	if int64(late) > l.stats.lateMax.Load() {
 		l.stats.lateMax.Store(int64(late))
 	}
-	l.step(mesh.Tick{})
+	l.tell()
+}
+
+// tell is a tick, with a fresh reading of the second clock. There are few more ticks than the four
+// a second that time alone makes, so that no reading is worth keeping for the next one.
+func (l *loop) tell() {
+	l.step(mesh.Tick{Second: l.readSecond()})
+	now := l.clock()
+	l.ticked = now
+	l.stats.mutable.Store(l.core.Status(now).Mutable)
+}
+
+// readSecond reads the second clock.
+func (l *loop) readSecond() when.Calendar {
+	if l.second == nil {
+		return when.NoSecond
+	}
+	s, ok := l.second()
+	if !ok {
+		l.stats.unread.Add(1)
+		return when.NoSecond
+	}
+	return s
 }
 
 // step hands one input to the protocol and carries out what follows from it.
@@ -156,7 +186,7 @@ func (l *loop) step(in mesh.Input) {
 }
 
 // carryOut carries out the effects of the latest step in order. A Recheck is answered once all of
-// them are, with a new reading of the clock, before anything else can happen (rule L4).
+// them are, with a new reading of both clocks, before anything else can happen (rules L4, L6).
 func (l *loop) carryOut() {
 	var recheck []mesh.Ticket
 	for _, e := range l.out.List {
@@ -172,6 +202,8 @@ func (l *loop) carryOut() {
 			l.links.Drain(link.Session(e.Session))
 		case mesh.Recheck:
 			recheck = append(recheck, e.Ticket)
+		case mesh.Persist:
+			l.want(e.Marks)
 		case mesh.Print:
 			l.log.Add(e.Line)
 		case mesh.Answer:
@@ -181,7 +213,7 @@ func (l *loop) carryOut() {
 		}
 	}
 	for _, t := range recheck {
-		l.step(mesh.Rechecked{Ticket: t})
+		l.step(mesh.Rechecked{Ticket: t, Second: l.readSecond()})
 	}
 }
 

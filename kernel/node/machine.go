@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"time"
 
 	"holdfast/kernel/node/clock"
 	"holdfast/mesh/when"
@@ -14,13 +15,19 @@ import (
 // Machine is the hardware that a node runs on, as far as it cares.
 type Machine struct {
 	// Clock reads the raw counter: milliseconds since boot, never set, never going back while the
-	// machine runs. Leases and the detector are timed by it and by nothing else.
+	// machine runs. Leases and the detector are timed by it, and leases by Second as well.
 	Clock func() when.Instant
+	// Second reads the second clock: whole seconds since any fixed point, which go on when the machine
+	// is stopped and Clock with it (rule L6); false when it does not answer. Nil when there is none.
+	// The loop waits for it, a few times a second and for every commit: a millisecond, not more.
+	Second func() (when.Calendar, bool)
 	// Waits is what the loop and the links wait by: the clock that the network's deadlines go by. Nil
 	// is package time's.
 	Waits clock.Clock
 	// NVRAM is the chip with the node's records; nil when the board has none that answers.
 	NVRAM nvram.Chip
+	// Watchdog resets the machine when the node does not feed it; nil when there is none.
+	Watchdog Watchdog
 	// Entropy is what the machine has of it.
 	Entropy Entropy
 	// Console takes whole lines, one a Write. It may be slow.
@@ -38,6 +45,14 @@ type Entropy struct {
 	Cycles func() uint64
 	// Rekey gives the generator behind crypto/rand a new key.
 	Rekey func(key *[32]byte)
+}
+
+// Watchdog is the machine's (rule L15).
+type Watchdog interface {
+	// Start arms it, once and for good: the machine is reset when it was not fed for so long, which
+	// is whole half seconds.
+	Start(after time.Duration)
+	Feed()
 }
 
 // Network is the TCP that links and HTTP run on. Its connections may be used from several

@@ -4,7 +4,7 @@
 // network are small interfaces, and its tests run it whole, several at a time, in virtual time. It
 // must never decide anything about membership, homes or leases.
 //
-//	Boot   NVRAM -> environment -> identity -> entropy            rows: mesh-env, mesh=single
+//	Boot   NVRAM -> environment -> identity -> entropy -> marks   rows: mesh-env, mesh=single
 //	Run    console, HTTP, links, loop; until the context ends     rows: mesh-node, mesh-link, ...
 //
 // Who runs what, and who waits for whom:
@@ -12,9 +12,12 @@
 //	link sessions ---+                        +--> link queues   (full: the session ends)
 //	HTTP requests ---+--> one queue --> loop -+--> console queue (full: counted and said)
 //	        timer ---+                        +--> HTTP replies  (a place for each request)
+//	 marks' keeper --+                        +--> marks' keeper (one thing at a time)
 //
 // The loop is one goroutine and owns the protocol's state. What feeds it may wait for it; it waits
-// for nobody. A stuck peer, a slow client or a slow console therefore delays itself alone.
+// for nobody, but the millisecond that the second clock takes. A stuck peer, a slow client, a slow
+// chip or a slow console therefore delays itself alone. The watchdog is fed by way of the same
+// queue.
 //
 // A node without a mesh (`mesh=single`) runs console and HTTP only, and answers whatever needs one
 // with the reason. Sources: spec/system.md sections 2, 3 and 6, evidence.md; ADR-0008 sections 7
@@ -51,6 +54,7 @@ type Node struct {
 
 	loop     *loop // nil without a mesh
 	links    *link.Links
+	keeper   *keeper // nil but at an authority whose chip answers
 	admitted admission
 	web      *web.Server
 }
@@ -108,6 +112,9 @@ func (n *Node) startMesh(network Network, run func(func(context.Context) error))
 	n.print(evidence.New("mesh-node", "start").Node("node", n.id).
 		Str("role", n.mesh.Role.String()).Boot("boot", n.mesh.Boot).Epoch("epoch", n.mesh.Epoch).
 		Str("ip", n.config.Address.Addr().String()).Str("seed", n.seededFrom))
+	if n.machine.Second == nil {
+		n.log.Note("clock: no second one: it is not noticed when this machine is stopped and goes on")
+	}
 	n.loop = newLoop(n.machine, n.log)
 	links, err := link.New(link.Config{
 		Key: n.mesh.Key, Pins: n.pins(), Deliver: n.loop.deliver, Clock: n.machine.Waits,
@@ -117,6 +124,13 @@ func (n *Node) startMesh(network Network, run func(func(context.Context) error))
 	}
 	n.links = links
 	n.loop.links = links
+	if k := n.keeper; k != nil {
+		n.loop.want = k.want
+		run(func(ctx context.Context) error {
+			k.run(ctx, func(err error) { n.loop.post(ctx, saved{err}) })
+			return nil
+		})
+	}
 	if err := n.loop.begin(n.mesh); err != nil {
 		return err
 	}
@@ -133,6 +147,12 @@ func (n *Node) startMesh(network Network, run func(func(context.Context) error))
 		})
 	}
 	run(n.loop.run)
+	if n.machine.Watchdog != nil {
+		run(func(ctx context.Context) error {
+			n.feed(ctx)
+			return nil
+		})
+	}
 	return nil
 }
 

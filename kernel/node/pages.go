@@ -148,6 +148,12 @@ func (n *Node) statsPage() web.Answer {
 		add("loop_ticks", n.loop.stats.ticks.Load())
 		add("loop_late_ticks", n.loop.stats.lateTick.Load())
 		add("loop_late_max_ms", uint64(n.loop.stats.lateMax.Load()))
+		add("second_clock_unread", n.loop.stats.unread.Load())
+		mutable := uint64(0)
+		if n.loop.stats.mutable.Load() {
+			mutable = 1
+		}
+		add("mutable", mutable)
 	}
 	if n.machine.Figures != nil {
 		n.machine.Figures(add)

@@ -12,10 +12,11 @@ import (
 // that neither leads to the other: the key of this boot's generator, and the record that the next
 // boot finds.
 //
-//	half = BLAKE2s-256(domain, record 32, loader's seed 32, boot counter u64, cycle counter u64)
+//	half = BLAKE2s-256(domain, record 32, loader's seed 32, boot counter u64, cycle counter u64,
+//	                   second clock u64)
 //
 // What is missing counts as zeros, numbers are little-endian as everywhere in the NVRAM. The boot
-// counter makes two boots with one record differ; a second clock's reading joins when there is one.
+// counter makes two boots with one record differ, and the second clock two machines with one chip.
 const (
 	keyDomain  = "holdfast/entropy/key\x00"
 	nextDomain = "holdfast/entropy/next\x00"
@@ -26,6 +27,7 @@ type seedInput struct {
 	loader [32]byte
 	boots  uint64
 	cycles uint64
+	second uint64
 }
 
 func (in *seedInput) half(domain string) [32]byte {
@@ -33,6 +35,7 @@ func (in *seedInput) half(domain string) [32]byte {
 	b = append(b, in.loader[:]...)
 	b = binary.LittleEndian.AppendUint64(b, in.boots)
 	b = binary.LittleEndian.AppendUint64(b, in.cycles)
+	b = binary.LittleEndian.AppendUint64(b, in.second)
 	sum := blake2s.Sum256(b)
 	clear(b)
 	return sum
@@ -45,6 +48,11 @@ func (in *seedInput) half(domain string) [32]byte {
 func (n *Node) seed(store *nvram.Store, boots uint64) (from string) {
 	in := seedInput{boots: boots, cycles: n.machine.Entropy.Cycles()}
 	defer func() { in = seedInput{} }()
+	if n.machine.Second != nil {
+		if s, ok := n.machine.Second(); ok {
+			in.second = uint64(s)
+		}
+	}
 	var fromRecord, fromLoader bool
 	in.loader, fromLoader = n.machine.Entropy.Seed()
 	if store != nil {
