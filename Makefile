@@ -2,9 +2,13 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-FAULT ?= kill-peer
+FAULT ?= kill-peer partition
 RAM   ?= 128M
 TIME  ?= 30s
+
+# How many faults run at the same time: each has two machines that mostly wait.
+PARALLEL ?= 2
+
 OUT   := build
 IMAGE := $(OUT)/holdfast.elf
 
@@ -23,7 +27,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  Variables: FAULT=$(FAULT) (none, kill-peer, no-peer), RAM=$(RAM), TIME=$(TIME) a fuzz target"
+	@echo "  Variables: FAULT='$(FAULT)' or all, RAM=$(RAM), PARALLEL=$(PARALLEL), TIME=$(TIME) a fuzz target"
 
 image: ## build the kernel image, $(IMAGE)
 	@mkdir -p $(OUT)
@@ -45,8 +49,8 @@ qemu-installed:
 qemu: qemu-installed image rig-bin ## boot one node on QEMU's user network, console here
 	bin/rig boot --image $(IMAGE) --ram $(RAM)
 
-rig: qemu-installed image rig-bin ## boot two nodes, inject FAULT, print the verdict
-	@bin/rig run --image $(IMAGE) $(addprefix --fault ,$(FAULT))
+rig: qemu-installed image rig-bin ## boot two nodes, inject each FAULT, print the verdict
+	@bin/rig run --image $(IMAGE) --ram $(RAM) --parallel $(PARALLEL) $(addprefix --fault ,$(FAULT))
 
 test: test-host test-boot test-rig ## every test: host, boot in QEMU, the rig's faults
 
@@ -60,7 +64,7 @@ test-boot: qemu-installed
 	go run ./kernel/stdtest sync context
 
 test-rig: qemu-installed image rig-bin
-	bin/rig run --image $(IMAGE) --fault none --fault no-peer --fault kill-peer
+	bin/rig run --image $(IMAGE) --parallel $(PARALLEL) --fault all --quiet
 
 stdtest: qemu-installed ## the standard library's own tests on the bare machine
 	go run ./kernel/stdtest
