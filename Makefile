@@ -29,7 +29,7 @@ help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  Variables: FAULT='$(FAULT)' or all, RAM=$(RAM), PARALLEL=$(PARALLEL), TIME=$(TIME) a fuzz target"
 
-image: ## build the kernel image, $(IMAGE)
+image: ## build the kernel image, build/holdfast.elf
 	@mkdir -p $(OUT)
 	go run ./internal/imagebuild/cmd -o $(IMAGE) ./kernel/image
 
