@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -211,6 +212,48 @@ func TestQuestionsAreBoundedAndMayBeAbandoned(t *testing.T) {
 		synctest.Wait()
 		if a := n.labStep(t.Context(), 2, nil); a.Status != http.StatusConflict {
 			t.Errorf("after one has made room: %+v", a)
+		}
+	})
+}
+
+func TestAQuestionThatTheNodesEndOvertakesHasAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoopWorld()
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() { w.run(ctx) })
+		n := &Node{loop: w.loop}
+		group.Go(func() { // begun, so that nobody knows how it ends
+			if a := n.labStep(t.Context(), 1, nil); !strings.HasPrefix(a.Body, "unknown-outcome: ") {
+				t.Errorf("%+v", a)
+			}
+		})
+		synctest.Wait()
+		began := time.Now()
+		cancel()
+		group.Wait()
+		for range eventQueue + 1 { // the queue may take some, and nobody takes them out of it
+			a := n.labStep(t.Context(), 1, nil)
+			if !strings.HasPrefix(a.Body, "unknown-outcome: ") &&
+				!strings.HasPrefix(a.Body, "not-ready: ") {
+				t.Errorf("%+v", a)
+			}
+		}
+		if time.Since(began) != 0 {
+			t.Errorf("answered after %v", time.Since(began))
+		}
+	})
+}
+
+func TestAQuestionThatDoesNotFitIsNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoopWorld() // nobody runs it
+		for range eventQueue {
+			w.deliver(link.Drained{})
+		}
+		n := &Node{loop: w.loop}
+		if a := n.labStep(t.Context(), 1, nil); !strings.HasPrefix(a.Body, "not-ready: ") {
+			t.Errorf("%+v", a)
 		}
 	})
 }

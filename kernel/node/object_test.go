@@ -312,6 +312,11 @@ func TestATokenIsVerifiedOnceWhileItIsRemembered(t *testing.T) {
 			t.Fatal(wrong)
 		}
 	}
+	for i := range uint64(verifiedMax) {
+		if wrong := judge(minted(1+i), stranger); wrong != "" {
+			t.Errorf("%d of %d tokens is forgotten too early", i, verifiedMax)
+		}
+	}
 	if wrong := judge(first, stranger); wrong == "" {
 		t.Error("remembered for ever")
 	}

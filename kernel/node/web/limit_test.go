@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"holdfast/kernel/node/internal/memnet"
 )
 
 // occupy opens as many connections as are served at once.
@@ -79,6 +82,30 @@ func TestWhoIsTurnedAwayTakesNoRoomForLong(t *testing.T) {
 		}
 		if status, body, _ := w.send(request("GET /mesh", "")); body != full {
 			t.Errorf("the door is still taken: %d %q", status, body)
+		}
+	})
+}
+
+func TestServeComesBackWhenNobodyIsAtTheDoor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := memnet.New()
+		l, err := n.Host(address).Listen(80)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t: t, server: New(text()), rig: n.Host("10.7.0.1")}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- w.server.Serve(ctx, l) }()
+		w.occupy()
+		silent := w.dial()
+		synctest.Wait()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if _, err := silent.Write([]byte("x")); err == nil {
+			t.Error("somebody is still at the door")
 		}
 	})
 }

@@ -236,6 +236,28 @@ func TestTheLimitsAreMetExactly(t *testing.T) {
 	})
 }
 
+func TestABodyThatIsTooLargeIsNotWaitedFor(t *testing.T) {
+	inWorld(t, text(), func(t *testing.T, w *world) {
+		for _, body := range []string{
+			fmt.Sprintf("Content-Length: %d\r\n\r\n", BodyMax+1),
+			"Transfer-Encoding: chunked\r\n\r\n800\r\n" + strings.Repeat("x", BodyMax+1),
+		} {
+			c := w.dial()
+			began := time.Now()
+			io.WriteString(c, "POST /mesh/step/1 HTTP/1.1\r\nHost: n\r\n"+body)
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != 413 || !resp.Close || time.Since(began) != 0 {
+				t.Errorf("%.20q: %d, close %v, after %v",
+					body, resp.StatusCode, resp.Close, time.Since(began))
+			}
+		}
+	})
+}
+
 func TestAConnectionServesManyRequests(t *testing.T) {
 	inWorld(t, text(), func(t *testing.T, w *world) {
 		c := w.dial()
