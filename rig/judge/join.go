@@ -128,22 +128,37 @@ func (q *inquiry) complete(node string, rows []homeRow) {
 	}
 }
 
-// Quiet asks that nothing was detected or removed anywhere.
+// Quiet asks that nothing was detected or removed anywhere, in a run that is longer than detecting
+// and removing would take.
 func Quiet() Check {
 	return Check{
 		Name: "nothing-detected", Source: "ADR 1",
-		Claim: "nobody is suspected, failed or removed, and no epoch passes but by a join",
-		ask: func(q *inquiry) {
-			for _, word := range []string{"suspect", "failed", "recovered", "removed", "stale"} {
-				q.none("", "mesh-fail", word)
-			}
-			for _, row := range q.run.leftView("") {
-				q.cite(row.N)
-				q.violated("%s printed: %s", row.Node, row.Line.String())
-			}
-			q.watched()
-		},
+		Claim: fmt.Sprintf("nobody is suspected, failed or removed, and no epoch passes but by a "+
+			"join, for more than %v", Failed.After),
+		ask: (*inquiry).quiet,
 	}
+}
+
+func (q *inquiry) quiet() {
+	for _, word := range []string{"suspect", "failed", "recovered", "removed", "stale"} {
+		q.none("", "mesh-fail", word)
+	}
+	for _, row := range q.run.leftView("") {
+		q.cite(row.N)
+		q.violated("%s printed: %s", row.Node, row.Line.String())
+	}
+	for _, r := range q.run.Records {
+		if r.Kind != journal.KindBoot {
+			continue
+		}
+		lasted := q.run.EndAt.Sub(r.At)
+		if lasted <= Failed.After {
+			q.missing("the run lasted for %s only", seconds(lasted))
+		}
+		q.fact("for %s", seconds(lasted))
+		break
+	}
+	q.watched()
 }
 
 // NewBoot asks whether a node that was started again says so: another boot, the same node.

@@ -74,7 +74,7 @@ func leaseDamages() []damage {
 		{"no commit after the last accepted one", dropRefused, "lease-bound", inconclusive, open},
 		{"a run that ends while the member commits", until(member, lost, dead),
 			"lease-bound", inconclusive, open},
-		{"a last frame of the root that passed long before", moveFramesOf(root, -900),
+		{"a last frame of the root that passed long before", moveFramesOf(root, -3000),
 			"lease-bound-rig-clock", violated, wrong},
 		{"no frames of the root", func(rs []journal.Record) []journal.Record {
 			return renumber(slices.DeleteFunc(rs, func(r journal.Record) bool {

@@ -22,6 +22,14 @@ func noneDamages() []damage {
 			judge.Violated, judge.CodeViolated},
 		{"a commit that timed out once", result(root, 5, "timeouts", "1"), "step-5",
 			judge.Violated, judge.CodeViolated},
+		{"a late commit to another object", result(root, 10, "object", homedObject(root, 2)),
+			"step-10", violated, wrong},
+		{"a short run", func(rs []journal.Record) []journal.Record {
+			for i := range rs {
+				rs[i].At = min(rs[i].At, rs[pick(rs, root, "result step=5", 1)].At)
+			}
+			return rs
+		}, "nothing-detected", inconclusive, open},
 		{"a suspicion", after(root, "result step=5",
 			line("mesh-fail: suspect node="+n1+" epoch=2 silent_ms=6000 at=7000")),
 			"nothing-detected", judge.Violated, judge.CodeViolated},

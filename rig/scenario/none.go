@@ -88,13 +88,22 @@ func joinChecks() []judge.Check {
 
 // none does nothing to a pair but let it join and work.
 func none() *Fault {
+	later := step5 // the same in all but its number: leases have been renewed ever since
+	later.Number = 10
 	return &Fault{
 		Name:  "none",
 		About: "two nodes join and route to each other; nothing is broken",
-		Proof: "two kernels formed one mesh at epoch 2 and each served the other",
+		Proof: "two kernels formed one mesh at epoch 2, each served the other, and for longer than " +
+			"the failure window neither missed the other",
 		Nodes: 2,
-		Steps: append(joinSteps(), survey{root}, survey{member}),
+		Steps: append(joinSteps(),
+			uptimeMore{root, longer},
+			lab{10, root, joinEpoch, capability.RightCommit, moved},
+			survey{root},
+			survey{member},
+		),
 		Checks: append(joinChecks(),
+			judge.SameObject(later, step5, "the root still commits to the same object at the member"),
 			judge.Quiet()),
 	}
 }
