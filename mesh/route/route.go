@@ -8,7 +8,9 @@
 //  2. every cached route is rebuilt from the view;
 //  3. every lease of an object that is no longer homed here is dropped, with a fence;
 //  4. every object homed here has an Active lease at the new epoch, also one that was Draining: a
-//     confirmed view supersedes a lab lease move.
+//     confirmed view supersedes a lab lease move;
+//  5. a node that the view has just admitted starts without records: a re-home is a reset, and
+//     commits that only it knew were local.
 //
 // The fence is local: nobody is asked. A fence names two epochs of different kinds: the stale
 // home's is the epoch in which that home was assigned, the home's is the view's that was just
@@ -122,6 +124,8 @@ func (t *Table) Install(v *view.View, self id.Node) []Fence {
 	}
 	t.epoch = v.Epoch
 	members := v.IDs()
+	me, _ := v.Find(self)
+	admitted := me.Incarnation == v.Epoch
 	var routes, leases []Fence
 	for i := range t.objects {
 		o := &t.objects[i]
@@ -135,9 +139,19 @@ func (t *Table) Install(v *view.View, self id.Node) []Fence {
 			fence.StaleHome, fence.StaleHomeEpoch, fence.Lease = self, o.LeaseEpoch, true
 			leases = append(leases, fence)
 		}
+		if admitted {
+			o.forget()
+		}
 		o.assign(fence.Home, v.Epoch, self)
 	}
 	return append(routes, leases...)
+}
+
+// forget ends what this node was for the object: whoever has been admitted anew was no member before,
+// and others may have been the home since. Its old record would not win, and its window does not know
+// what they executed.
+func (o *Object) forget() {
+	o.Lease, o.LeaseEpoch, o.Since, o.Record = NoLease, 0, 0, Record{}
 }
 
 // assign gives the object the home that the view of that epoch computes.
@@ -146,8 +160,7 @@ func (o *Object) assign(home id.Node, epoch id.Epoch, self id.Node) {
 	o.Route, o.RouteEpoch = home, epoch
 	switch {
 	case home != self:
-		o.Lease, o.LeaseEpoch, o.Since = NoLease, 0, 0
-		o.Record = Record{}
+		o.forget()
 	case o.Lease == Active:
 		o.LeaseEpoch = epoch
 	default:
