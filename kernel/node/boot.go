@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
-	"strconv"
 
 	"holdfast/kernel/node/clock"
 	"holdfast/mesh"
@@ -29,8 +28,6 @@ const (
 	reasonNoEntropy = "no-entropy" // nothing to seed the generator with, so no TLS
 )
 
-// labObjects is how many objects a lab has: lab-0 and on (spec/system.md section 7).
-const labObjects = 8
 
 // Boot reads the NVRAM and seeds the random generator, in the order of spec/system.md section 2:
 // environment, identity, entropy. It comes before everything that takes a random number. It never
@@ -179,8 +176,8 @@ func meshConfig(c *config.Config, key ed25519.PrivateKey, root ed25519.PublicKey
 		m.Allow = append(m.Allow, id.Node(allowed))
 	}
 	if c.Lab {
-		for i := range labObjects {
-			m.LabObject = append(m.LabObject, "lab-"+strconv.Itoa(i))
+		for i := range id.LabObjects {
+			m.LabObject = append(m.LabObject, id.LabName(i))
 		}
 	}
 	return m

@@ -167,3 +167,9 @@ func ParseKey(s string) (ed25519.PublicKey, error) {
 	}
 	return b, nil
 }
+
+// LabObjects is how many objects a node with the lab steps knows from its start.
+const LabObjects = 8
+
+// LabName returns the name of the i-th of them, from 0: lab-0, lab-1 and so on.
+func LabName(i int) string { return "lab-" + strconv.Itoa(i) }

@@ -26,10 +26,8 @@ import (
 
 const (
 	// NodesMax is how many nodes can home homedLeast of the lab objects each.
-	NodesMax = labObjects / homedLeast
+	NodesMax = id.LabObjects / homedLeast
 
-	// labObjects is the number of lab objects, lab-0 to lab-7.
-	labObjects = 8
 	// homedLeast is how many lab objects each node must be the home of, so that every lab step
 	// finds one that fits.
 	homedLeast = 2
@@ -59,9 +57,9 @@ type LabObject struct {
 
 // LabObjects returns the lab objects, lowest number first.
 func LabObjects() []LabObject {
-	objects := make([]LabObject, labObjects)
+	objects := make([]LabObject, id.LabObjects)
 	for i := range objects {
-		name := fmt.Sprintf("lab-%d", i)
+		name := id.LabName(i)
 		objects[i] = LabObject{name, id.ObjectOf(name)}
 	}
 	return objects
