@@ -23,9 +23,6 @@ const holdLimit = 12 * time.Hour
 func (s *session) hold(
 	w *world.World, reporter *progress.Reporter, folder string, end journal.End,
 ) journal.End {
-	if w.Context().Err() != nil {
-		return end
-	}
 	nodes := w.Running()
 	var lines []string // to try
 	for i, node := range nodes {

@@ -258,7 +258,7 @@ func (s *session) drive(
 		return err
 	}
 	end := f.Run(w, reporter.Wait, errInterrupted)
-	if s.Hold {
+	if s.Hold && w.Context().Err() == nil {
 		end = s.hold(w, reporter, folder, end)
 	}
 	w.Linger(ctx)
