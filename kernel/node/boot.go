@@ -28,7 +28,6 @@ const (
 	reasonNoEntropy = "no-entropy" // nothing to seed the generator with, so no TLS
 )
 
-
 // Boot reads the NVRAM and seeds the random generator, in the order of spec/system.md section 2:
 // environment, identity, entropy. It comes before everything that takes a random number. It never
 // fails: what is wrong is a row, and a node without a mesh. It writes three records. An authority
