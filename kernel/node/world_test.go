@@ -346,8 +346,8 @@ func (r *running) step(number int, object string, holder identity, epoch id.Epoc
 // homedAt is the lowest-numbered lab object whose home is n while both are members.
 func homedAt(t *testing.T, n identity) string {
 	t.Helper()
-	for i := range labObjects {
-		name := "lab-" + strconv.Itoa(i)
+	for i := range id.LabObjects {
+		name := id.LabName(i)
 		if home.Of(id.ObjectOf(name), []id.Node{root.id, member.id}) == n.id {
 			return name
 		}
