@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,13 +119,67 @@ type testMachine struct {
 	keys    [][32]byte
 	console console
 	onRekey func()
+	second  *secondClock // nil: there is none
+	dog     *fakeDog     // nil: there is none
+	counter counter
 }
+
+// counter is a machine's raw counter.
+type counter struct {
+	mu      sync.Mutex
+	boot    time.Time
+	stopped time.Time     // since when it stands still; zero while it runs
+	lost    time.Duration // for how long it has stood still
+}
+
+func (c *counter) now() when.Instant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if !c.stopped.IsZero() {
+		now = c.stopped
+	}
+	return when.Instant((now.Sub(c.boot) - c.lost).Milliseconds())
+}
+
+// stop has the counter stand still until the function that it returns is called.
+func (c *counter) stop() (resume func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = time.Now()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.lost += time.Since(c.stopped)
+		c.stopped = time.Time{}
+	}
+}
+
+// secondClock goes on whatever happens, in whole seconds.
+type secondClock struct {
+	dead  atomic.Bool // does not answer
+	reads atomic.Int64
+}
+
+func (c *secondClock) read() (when.Calendar, bool) {
+	c.reads.Add(1)
+	return when.Calendar(time.Now().Unix()), !c.dead.Load()
+}
+
+// fakeDog records what a watchdog is told.
+type fakeDog struct {
+	after atomic.Int64 // nanoseconds; of Start
+	feeds atomic.Int64
+}
+
+func (d *fakeDog) Start(after time.Duration) { d.after.Add(int64(after)) }
+func (d *fakeDog) Feed()                     { d.feeds.Add(1) }
 
 // machine boots at the time of the call.
 func (m *testMachine) machine() Machine {
-	boot := time.Now()
-	return Machine{
-		Clock:   func() when.Instant { return when.Instant(time.Since(boot).Milliseconds()) },
+	m.counter.boot = time.Now()
+	machine := Machine{
+		Clock:   m.counter.now,
 		NVRAM:   m.chip,
 		Console: &m.console,
 		Entropy: Entropy{
@@ -143,6 +198,13 @@ func (m *testMachine) machine() Machine {
 			},
 		},
 	}
+	if m.second != nil {
+		machine.Second = m.second.read
+	}
+	if m.dog != nil {
+		machine.Watchdog = m.dog
+	}
+	return machine
 }
 
 // world is a network of running nodes inside a synctest bubble, with a station that asks them.
@@ -171,9 +233,14 @@ type running struct {
 	err  error // of Run, after stop
 }
 
-// boot starts a node on a chip. Its address decides where it is on the network.
+// boot starts a node on a chip, on a machine with a second clock and a watchdog.
 func (w *world) boot(c nvram.Chip) *running {
-	r := &running{testMachine: &testMachine{chip: c}, w: w}
+	return w.start(&testMachine{chip: c, second: new(secondClock), dog: new(fakeDog)})
+}
+
+// start starts a node on a machine. The chip's address decides where it is on the network.
+func (w *world) start(m *testMachine) *running {
+	r := &running{testMachine: m, w: w}
 	r.node = Boot(r.machine())
 	address, _ := r.node.Address()
 	var network Network
