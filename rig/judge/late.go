@@ -57,8 +57,8 @@ func (q *inquiry) lateFrames(member, authority string) {
 	for _, word := range []string{"recovered", "fork", "refused"} {
 		q.none(authority, "mesh-fail", word)
 	}
-	q.fact("%d frames passed %s after the cut, %d requests refused", passed,
-		seconds(released.At.Sub(cut.cut.At)), b-a)
+	q.fact("%s after the cut; frames: %d, refused requests: %d",
+		seconds(released.At.Sub(cut.cut.At)), passed, b-a)
 }
 
 // lastCounters returns a node's last counters of an isolation.

@@ -58,7 +58,7 @@ func (q *inquiry) authorityLost(epoch id.Epoch, member, authority string) {
 	at, _ := lost.Time()
 	heard := heardAt(suspect)
 	due := max(guest(sent)+writeLease+millisecond, guest(heard)+Lost.After)
-	q.margin("said after it was so", guest(at)-due, 0, 0, lateMost)
+	q.margin("said late by", guest(at)-due, 0, 0, lateMost)
 
 	a, ok := q.pick(member, "GET", "/mesh/route", false, after(lost.Seen))
 	if !ok {
@@ -144,7 +144,7 @@ func (q *inquiry) leaseBound(member string) {
 		q.missing("%s committed nothing under its last lease", member)
 		return
 	}
-	q.margin("the last commit", guest(at)-guest(sent), 0, 0, writeLease)
+	q.margin("committed until", guest(at)-guest(sent), 0, 0, writeLease)
 	if last == len(rows)-1 {
 		return
 	}
@@ -153,7 +153,7 @@ func (q *inquiry) leaseBound(member string) {
 	if gap > sparse {
 		q.missing("%s tried no commit for %s after the last accepted one", member, seconds(gap))
 	}
-	q.fact("refused %s later with %s, and %d times in all", seconds(gap),
+	q.fact("refused %s later with %s, %d times in all", seconds(gap),
 		fieldOf(rows[last+1].Line, "status"), len(rows)-last-1)
 }
 
@@ -179,7 +179,7 @@ func LeaseBoundByFrames(member, authority string) Check {
 				return
 			}
 			q.cite(frame.N)
-			q.margin("the last commit", to.Sub(frame.At), 0, 0, writeLease+grain)
+			q.margin("committed until", to.Sub(frame.At), 0, 0, writeLease+grain)
 		},
 	}
 }
@@ -219,9 +219,8 @@ func (q *inquiry) beforeRehome(epoch id.Epoch, member, authority string) {
 	}
 	asked, _ := clock.at(sent)
 	const instant = time.Microsecond // of the journal's clock: strictly before
-	q.margin("after the lease request, the last commit", commit.Sub(asked), 0, 0,
-		rehome.Sub(asked)-instant)
-	q.fact("the re-homing %s", seconds(rehome.Sub(asked)))
+	q.margin("committed until", commit.Sub(asked), 0, 0, rehome.Sub(asked)-instant)
+	q.fact("re-homed at %s, both since the last lease request", seconds(rehome.Sub(asked)))
 }
 
 // ReadLease asks how long an isolated member serves reads: to the end of the read lease, which
@@ -244,7 +243,7 @@ func (q *inquiry) readLease(member, authority string) {
 	if !ok {
 		return
 	}
-	if q.stalled(member, cut.cut.N, cut.healed.N) > 0 {
+	if q.stalled(member, cut.cut.N, suspect.N) > 0 {
 		q.missing("%s did not run all the time: when it last heard of %s is not known", member,
 			authority)
 		return
@@ -270,8 +269,8 @@ func (q *inquiry) readLease(member, authority string) {
 	q.want("the refused read", refused.Line, "status=not-current", "sends=0")
 	last, _ := served.Time()
 	first, _ := refused.Time()
-	q.margin("the last read", guest(last)-guest(heard), 0, 0, readLease)
-	q.margin("the first refusal", guest(first)-guest(heard), 0, readLease+millisecond,
+	q.margin("read until", guest(last)-guest(heard), 0, 0, readLease)
+	q.margin("refused from", guest(first)-guest(heard), 0, readLease+millisecond,
 		readLease+sparseReads)
 	a, ok := q.pick(member, "GET", "/mesh/homes", false, after(refused.Seen))
 	if !ok {

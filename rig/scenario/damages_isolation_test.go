@@ -214,7 +214,7 @@ func partitionLongDamages() []damage {
 			"read-lease", violated, wrong},
 		{"a read lease left on the page", lastAnswerBefore(member, journal.ActionHeal,
 			"lease=active", "read_ms", "1"), "read-lease", violated, wrong},
-		{"a pause in isolation", after(member, lost,
+		{"a pause before the suspicion", after(member, "status=not-current",
 			line("mesh-fail: paused ms=1400 kind=gap at=9000")), "read-lease", inconclusive, open},
 		{"no refused read", func(rs []journal.Record) []journal.Record {
 			return remove(member, "result step=3", count(rs, member, "result step=3"))(rs)
