@@ -25,6 +25,8 @@ type fakeCore struct {
 	at     []when.Instant
 	due    when.Instant
 	effect func(in mesh.Input) []mesh.Effect
+
+	mutable bool // in its Status
 }
 
 func (c *fakeCore) Step(now when.Instant, in mesh.Input, out *mesh.Effects) {
@@ -40,7 +42,7 @@ func (c *fakeCore) Step(now when.Instant, in mesh.Input, out *mesh.Effects) {
 }
 
 func (c *fakeCore) Deadline() when.Instant                  { return c.due }
-func (c *fakeCore) Status(when.Instant) mesh.Status         { return mesh.Status{} }
+func (c *fakeCore) Status(when.Instant) mesh.Status         { return mesh.Status{Mutable: c.mutable} }
 func (c *fakeCore) Homes(when.Instant) []mesh.HomeStatus    { return nil }
 func (c *fakeCore) AuthorityRow(when.Instant) evidence.Line { return evidence.Line{} }
 func (c *fakeCore) CountersRow(when.Instant) evidence.Line  { return evidence.Line{} }

@@ -38,7 +38,8 @@ func TestAMachineThatWasStoppedCommitsNothingOnWaking(t *testing.T) {
 			m.await("mesh-join", "confirmed")
 			object := homedAt(t, member)
 			put := func() reply {
-				return m.object("PUT", object, "v", authorization(token(object, member, 2), root.key))
+				return m.object("PUT", object, "v", authorization(token(object, member, 2), root.key),
+					"Durability: local")
 			}
 			put().says(t, 200, "mesh-route: result")
 
@@ -79,7 +80,8 @@ func TestWithoutAReadingOfTheSecondClockNothingIsCommitted(t *testing.T) {
 		_, m := w.pair()
 		object := homedAt(t, member)
 		put := func() reply {
-			return m.object("PUT", object, "v", authorization(token(object, member, 2), root.key))
+			return m.object("PUT", object, "v", authorization(token(object, member, 2), root.key),
+				"Durability: local")
 		}
 		put().says(t, 200, "mesh-route: result")
 		m.second.dead.Store(true)
@@ -137,7 +139,7 @@ func TestTheSecondClockIsReadForTicksAndCommitsOnly(t *testing.T) {
 		before = m.second.reads.Load()
 		const commits = 10
 		for range commits {
-			m.object("PUT", object, "v", auth).says(t, 200, "mesh-route: result")
+			m.object("PUT", object, "v", auth, "Durability: local").says(t, 200, "mesh-route: result")
 		}
 		if reads := m.second.reads.Load() - before; reads < commits || reads > commits+6 {
 			t.Errorf("%d readings for %d commits", reads, commits)
