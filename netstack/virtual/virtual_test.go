@@ -193,3 +193,36 @@ func TestAWireIsHeardByEveryOtherPort(t *testing.T) {
 	ports[1].Close()
 	c.Run(0)
 }
+
+func TestHeldFramesArriveInOrderWhenTheyAreLetGo(t *testing.T) {
+	c := NewClock(t)
+	w := NewWire(c, 5*time.Millisecond)
+	a, b := w.Port(), w.Port()
+	var r record
+	go b.Receive(func(f []byte) { r.add("%s at %v", f, c.Elapsed()) })
+	c.Run(0)
+	send := func(text string) { a.Send([][]byte{[]byte(text)}) }
+
+	send("under way")
+	w.Hold(true)
+	c.Run(time.Second)
+	send("first")
+	c.Run(5 * time.Millisecond)
+	send("not there yet")
+	r.expect(t)
+	w.Hold(false)
+	send("after")
+	c.Run(time.Second)
+	r.expect(t, "under way at 1.005s", "first at 1.005s", "not there yet at 1.01s", "after at 1.01s")
+
+	send("held")
+	w.Hold(true)
+	c.Run(time.Second)
+	w.Cut(true)
+	w.Hold(false) // what is let go into a cut is lost
+	c.Run(time.Second)
+	r.expect(t)
+	a.Close()
+	b.Close()
+	c.Run(0)
+}

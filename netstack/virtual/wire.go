@@ -16,6 +16,14 @@ type Wire struct {
 	mu    sync.Mutex
 	ports []*Port
 	drop  func(from, to *Port, frame []byte) bool
+	hold  bool
+	held  []transit // in the order in which they would have arrived
+}
+
+// transit is a frame on its way.
+type transit struct {
+	from  *Port
+	frame []byte
 }
 
 // NewWire makes a wire without ports.
@@ -50,18 +58,37 @@ func (w *Wire) Cut(cut bool) {
 	w.Drop(func(_, _ *Port, _ []byte) bool { return true })
 }
 
+// Hold lets frames wait where they would arrive, from now on, or lets them arrive again: first what
+// has waited, all at this instant, in order.
+func (w *Wire) Hold(hold bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hold = hold
+	if hold {
+		return
+	}
+	for _, t := range w.held {
+		w.clock.AfterFunc(0, func() { w.arrive(t) })
+	}
+	w.held = nil
+}
+
 // arrive hands a frame to every port that hears it.
-func (w *Wire) arrive(from *Port, frame []byte) {
-	for _, to := range w.listeners(from, frame) {
-		to.hear(frame)
+func (w *Wire) arrive(t transit) {
+	for _, to := range w.listeners(t) {
+		to.hear(t.frame)
 	}
 }
 
-func (w *Wire) listeners(from *Port, frame []byte) []*Port {
+func (w *Wire) listeners(t transit) []*Port {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.hold {
+		w.held = append(w.held, t)
+		return nil
+	}
 	return slices.DeleteFunc(slices.Clone(w.ports), func(to *Port) bool {
-		return to == from || w.drop != nil && w.drop(from, to, frame)
+		return to == t.from || w.drop != nil && w.drop(t.from, to, t.frame)
 	})
 }
 
@@ -78,8 +105,8 @@ type Port struct {
 
 // Send puts a frame on the wire; it is never refused.
 func (p *Port) Send(parts [][]byte) bool {
-	frame := slices.Concat(parts...)
-	p.wire.clock.AfterFunc(p.wire.latency, func() { p.wire.arrive(p, frame) })
+	t := transit{p, slices.Concat(parts...)}
+	p.wire.clock.AfterFunc(p.wire.latency, func() { p.wire.arrive(t) })
 	return true
 }
 
