@@ -147,9 +147,9 @@ func (t *Table) Install(v *view.View, self id.Node) []Fence {
 	return append(routes, leases...)
 }
 
-// forget ends what this node was for the object: whoever has been admitted anew was no member before,
-// and others may have been the home since. Its old record would not win, and its window does not know
-// what they executed.
+// forget ends what this node was for the object: whoever has been admitted anew was no member
+// before, and others may have been the home since. Its old record would not win, and its window
+// does not know what they executed.
 func (o *Object) forget() {
 	o.Lease, o.LeaseEpoch, o.Since, o.Record = NoLease, 0, 0, Record{}
 }
