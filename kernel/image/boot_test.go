@@ -185,12 +185,22 @@ func (b *booted) said() []string {
 // await waits for the first row with this beginning, from the boot on.
 func (b *booted) await(prefix string, words ...string) evidence.Line {
 	b.t.Helper()
+	return b.awaitNth(1, prefix, words...)
+}
+
+func (b *booted) awaitNth(n int, prefix string, words ...string) evidence.Line {
+	b.t.Helper()
 	for {
+		found := 0
 		for _, text := range b.said() {
 			if strings.HasPrefix(text, "panic:") {
 				b.t.Fatalf("the image died:\n%s", strings.Join(b.said(), "\n"))
 			}
-			if line, err := evidence.Parse(text); err == nil && line.Is(prefix, words...) {
+			line, err := evidence.Parse(text)
+			if err != nil || !line.Is(prefix, words...) {
+				continue
+			}
+			if found++; found == n {
 				return line
 			}
 		}
