@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"encoding/binary"
+
+	"holdfast/mesh"
+	"holdfast/mesh/capability"
+	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/wire"
+)
+
+// client is somebody who uses the mesh through any node: one request after the other, each of them
+// repeated under the same identity, elsewhere perhaps, when the outcome is not known.
+type client struct {
+	w      *world
+	id     id.Client
+	boot   id.Boot
+	index  int
+	at     Time // of the next thing to do
+	ticket mesh.Ticket
+	node   *machine // that has been asked
+
+	q       mesh.Request
+	object  int
+	tries   int
+	busy    bool // a request is under way
+	highest uint64
+	lease   id.Epoch // highest is of this home epoch
+	home    id.Node
+	done    []bool // by sequence number, whether it was executed
+}
+
+const (
+	clientPatience = 8 * Second
+	triesMax       = 3
+)
+
+func newClient(w *world, i int) *client {
+	c := &client{w: w, index: i, boot: id.Boot(w.random.next() | 1), done: []bool{true}}
+	c.id[0] = byte(i + 1)
+	return c
+}
+
+// act begins a request, or repeats one that has not been answered.
+func (c *client) act() {
+	if c.busy && c.tries < triesMax {
+		c.try()
+		return
+	}
+	c.next()
+	c.try()
+}
+
+// next makes up a request.
+func (c *client) next() {
+	w := c.w
+	c.busy, c.tries, c.object = true, 0, w.random.below(len(objectNames))
+	c.done = append(c.done, false)
+	seq := uint64(len(c.done) - 1)
+	c.q = mesh.Request{Name: objectNames[c.object], Op: wire.Commit, Class: wire.Lease,
+		Durability: wire.Local, IfVersion: wire.AnyVersion,
+		Identity: wire.Request{Client: c.id, Boot: c.boot, Seq: seq}}
+	c.q.Value = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16(nil, uint16(c.index)), seq)
+	switch w.random.below(8) {
+	case 0, 1:
+		c.q.Op, c.q.Class = wire.Stat, wire.Authoritative
+	case 2:
+		c.q.Op = wire.Stat
+	case 3:
+		c.q.IfVersion = uint64(w.random.below(5))
+	}
+}
+
+// try sends the request to some node that runs.
+func (c *client) try() {
+	w := c.w
+	c.at = w.now + clientPatience
+	m := w.machines[w.random.below(len(w.machines))]
+	if !m.runs() {
+		c.at = w.now + w.random.upTo(w.plan.think)
+		return
+	}
+	epoch := max(1, m.look.Epoch())
+	if c.tries == 0 {
+		c.q.FirstEpoch = epoch
+		c.highest, c.home, c.lease = w.judge.acknowledged(c.object)
+	}
+	c.tries++
+	c.q.Capability = w.mint(m, c.object, epoch)
+	m.tickets++
+	c.node, c.ticket = m, m.tickets
+	c.q.Ticket = c.ticket
+	m.ask(c.ticket, c, c.q)
+}
+
+// answered takes the answer to the latest try; those to earlier ones come too late.
+func (c *client) answered(m *machine, a mesh.Answer) {
+	w := c.w
+	if !c.busy || m != c.node || a.Ticket != c.ticket {
+		return
+	}
+	word := a.Reply.Word
+	w.words[word]++
+	if c.tries < triesMax && word != refusal.OK && word != refusal.Replay && !w.random.one(3) {
+		c.at = w.now + w.random.upTo(w.plan.think) // once more
+		return
+	}
+	if word == refusal.OK {
+		w.judge.told(c, &a.Reply)
+	}
+	c.busy = false
+	c.at = w.now + w.random.upTo(w.plan.think)
+}
+
+// minted remembers a capability: an epoch's are used many times.
+type minted struct {
+	epoch id.Epoch
+	token [capability.Size]byte
+}
+
+// mint makes the capability for an object, held by the node that executes the operation.
+func (w *world) mint(m *machine, object int, epoch id.Epoch) [capability.Size]byte {
+	k := &w.tokens[m.index][object]
+	if k.epoch != epoch {
+		*k = minted{epoch, capability.Mint(capability.Capability{Object: objects[object],
+			Holder: m.id, Epoch: epoch, Rights: capability.RightStat | capability.RightCommit,
+			Serial: 1}, w.machines[0].key)}
+	}
+	return k.token
+}
+
+// operate asks a node for a lab step, as a rig does.
+func (w *world) operate() {
+	m := w.machines[w.random.below(len(w.machines))]
+	if !m.runs() {
+		return
+	}
+	number := []int{1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10}[w.random.below(13)]
+	token := w.mint(m, w.random.below(len(labNames)), max(1, m.look.Epoch()))
+	m.tickets++
+	m.ask(m.tickets, nil, mesh.LabStep{Ticket: m.tickets, Number: number, Capability: token[:]})
+}

@@ -1,0 +1,2 @@
+// Package sim is deterministic simulation.
+package sim

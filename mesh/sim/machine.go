@@ -1,0 +1,292 @@
+package sim
+
+import (
+	"crypto/ed25519"
+	"slices"
+
+	"holdfast/mesh"
+	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+)
+
+// machine is a node's hardware, and the adapter that carries out what the node asks for.
+type machine struct {
+	w      *world
+	index  int // in world.machines: the authority is 0
+	name   string
+	key    ed25519.PrivateKey
+	public ed25519.PublicKey
+	id     id.Node
+	config mesh.Config
+
+	power  power
+	node   *mesh.Node // the latest boot's, also when it is off
+	look   mesh.Inspector
+	boots  int
+	booted Time
+	died   Time // when it was switched off last, if it is off
+
+	clock  clock // the counter: zero at boot
+	second clock // goes on for ever
+	blind  bool  // the second clock does not answer
+
+	tick    Time        // when the next one comes
+	staged  mesh.Ticket // a Recheck to be answered first when it runs again
+	chip    chip        // the authority's
+	path    path        // a member's, to the authority and back
+	dial    dialler     // a member's
+	free    [][]mesh.Effect
+	depth   int             // of steps that are being carried out
+	rest    [][]mesh.Effect // not carried out when it was stopped, the innermost step's first
+	waiting []waiting       // operations without an answer
+	tickets mesh.Ticket
+
+	seen seen // by the judge
+}
+
+// power is whether a machine runs.
+type power uint8
+
+const (
+	off power = iota
+	running
+	stopped // does not run; its counter goes on, as under SIGSTOP
+	frozen  // does not run, and its counter stands still, as under its monitor's stop
+)
+
+func (m *machine) runs() bool { return m.power == running }
+func (m *machine) on() bool   { return m.power != off }
+func (m *machine) root() bool { return m.index == 0 }
+
+// counter and calendar are the machine's clocks, read now.
+func (m *machine) counter() when.Instant { return m.clock.counter(m.w.now) }
+
+func (m *machine) calendar() when.Calendar {
+	if !m.config.Both || m.blind {
+		return when.NoSecond
+	}
+	return m.second.calendar(m.w.now)
+}
+
+// newMachine makes a machine that is off. Its second clock has an error and a phase of its own.
+func newMachine(w *world, name string, key ed25519.PrivateKey, root ed25519.PublicKey) *machine {
+	m := &machine{w: w, index: len(w.machines), name: name, key: key}
+	m.public = key.Public().(ed25519.PublicKey)
+	m.id = id.NodeOf(m.public)
+	m.chip.at, m.dial.at = never, never
+	m.second = clock{shown: int64(w.random.upTo(Hour)), fast: w.random.ppm(w.plan.secondRate)}
+	m.config = mesh.Config{Role: mesh.Member, Key: key, Root: root, Epoch: 1,
+		Timing: timing.Default, Both: w.plan.both, Detect: w.plan.detect, Route: true, Lab: true,
+		LabObject: labNames[:w.plan.objects]}
+	if m.root() {
+		m.config.Role = mesh.Authority
+	}
+	w.machines = append(w.machines, m)
+	return m
+}
+
+// boot switches a machine on that is off.
+func (m *machine) boot() {
+	w := m.w
+	m.boots++
+	m.booted, m.staged, m.rest, m.waiting = w.now, 0, nil, nil
+	m.clock = clock{since: w.now, fast: w.random.ppm(w.plan.rate)}
+	m.config.Boot = id.Boot(w.random.next() | 1)
+	for i := range m.config.Seed {
+		m.config.Seed[i] = byte(w.random.next())
+	}
+	m.config.Marks = nil
+	if m.root() && w.plan.marks {
+		marks := m.chip.load()
+		m.config.Marks = &marks
+	}
+	w.say(m, "boots")
+	effects := m.take()
+	node, err := mesh.New(0, m.config, effects)
+	if err != nil {
+		panic("sim: " + err.Error())
+	}
+	m.node, m.look, m.power = node, mesh.Inspect(node), running
+	w.judge.booted(m)
+	m.carry(effects)
+	m.tickDue()
+	if !m.root() {
+		m.dialAt(w.now + w.random.upTo(50*Millisecond))
+	}
+}
+
+// kill switches a machine off without a word.
+func (m *machine) kill() {
+	m.w.say(m, "is switched off")
+	m.power, m.died, m.dial = off, m.w.now, dialler{at: never}
+	m.chip.tear(m.w)
+	m.w.judge.died(m)
+	m.w.network.died(m)
+	m.waiting = nil
+}
+
+// halt stops a machine, with its counter or without.
+func (m *machine) halt(how power) {
+	m.power = how
+	if how == frozen {
+		m.clock.stop(m.w.now)
+	}
+	m.w.say(m, []string{stopped: "is stopped", frozen: "is frozen"}[how])
+}
+
+// resume lets it run again. What was about to read the clocks reads them first; then what is
+// overdue happens in either order.
+func (m *machine) resume() {
+	w := m.w
+	if m.power == frozen {
+		m.clock.start(w.now)
+	}
+	m.power = running
+	w.say(m, "runs again")
+	w.judge.look(m)
+	rest := m.rest
+	m.rest = nil
+	m.depth++
+	if ticket := m.staged; ticket != 0 {
+		m.staged = 0
+		m.step(mesh.Rechecked{Ticket: ticket, Second: m.calendar()})
+	}
+	for _, list := range rest {
+		m.carry(&mesh.Effects{List: list})
+	}
+	m.depth--
+	if m.power != running {
+		return // it has been stopped at another commit
+	}
+	m.tickDue()
+	if w.random.one(2) {
+		m.tick = max(m.tick, w.now+w.random.upTo(Millisecond))
+	}
+	w.network.resumed(m)
+}
+
+// tickDue finds out when the next tick comes: when the node asks for it, as late as this world's
+// machines are.
+func (m *machine) tickDue() {
+	m.tick = m.clock.reaches(m.w.now, int64(m.node.Deadline())*int64(Millisecond))
+	if m.w.plan.late > 0 && m.tick != never {
+		m.tick += m.w.random.upTo(m.w.plan.late)
+	}
+}
+
+// step hands one input to the node and carries out the effects.
+func (m *machine) step(in mesh.Input) {
+	if m.power != running {
+		panic("sim: a step of a machine that does not run")
+	}
+	effects := m.take()
+	m.node.Step(m.counter(), in, effects)
+	m.w.events++
+	m.w.judge.stepped(m, in, effects.List)
+	m.depth++
+	m.carry(effects)
+	m.depth--
+	if m.depth == 0 && m.power == running {
+		m.w.judge.owes(m)
+		m.tickDue()
+	}
+}
+
+// take and give keep the lists of effects: a step can happen while another's are carried out.
+func (m *machine) take() *mesh.Effects {
+	if n := len(m.free); n > 0 {
+		e := &mesh.Effects{List: m.free[n-1]}
+		m.free = m.free[:n-1]
+		return e
+	}
+	return &mesh.Effects{}
+}
+
+func (m *machine) give(e *mesh.Effects) {
+	clear(e.List)
+	m.free = append(m.free, e.List[:0])
+}
+
+// carry carries effects out in order.
+func (m *machine) carry(effects *mesh.Effects) {
+	w := m.w
+	for i, e := range effects.List {
+		if m.power != running { // it was stopped between two of them
+			m.rest = append(m.rest, slices.Clone(effects.List[i:]))
+			break
+		}
+		switch e := e.(type) {
+		case mesh.Send:
+			w.network.send(m, e)
+		case mesh.Print:
+			w.print(m, e.Line)
+		case mesh.Recheck:
+			m.recheck(e.Ticket)
+		case mesh.Persist:
+			m.chip.write(w, e.Marks)
+		case mesh.Drain:
+			w.network.drain(m, e.Session)
+		case mesh.Answer:
+			w.answered(m, e)
+		case mesh.Close:
+			w.network.hangUp(m, e.Session, e.Reason)
+		case mesh.Dial:
+			m.dialAt(w.now)
+		}
+	}
+	m.give(effects)
+}
+
+// recheck reads the clocks again, unless the machine is stopped just then.
+func (m *machine) recheck(ticket mesh.Ticket) {
+	w := m.w
+	if w.interrupts(m) {
+		m.staged = ticket
+		return
+	}
+	m.step(mesh.Rechecked{Ticket: ticket, Second: m.calendar()})
+}
+
+// session returns the machine's end of a session that is open there, nil when there is none.
+func (m *machine) session(s mesh.Session) (*link, *end) {
+	for _, l := range m.w.network.links {
+		if e := l.end(m); l.id == s && e != nil && e.open {
+			return l, e
+		}
+	}
+	return nil, nil
+}
+
+// waiting is an operation that has been asked for at a node.
+type waiting struct {
+	ticket mesh.Ticket
+	since  when.Instant // by the node's own time
+	client *client      // nil for a lab step
+}
+
+// ask hands an operation to the node that will answer it under the ticket.
+func (m *machine) ask(ticket mesh.Ticket, c *client, in mesh.Input) {
+	m.waiting = append(m.waiting, waiting{ticket, m.own(), c})
+	m.step(in)
+}
+
+// answered takes an answer out of those that are waited for.
+func (m *machine) answered(t mesh.Ticket) (waiting, bool) {
+	i := slices.IndexFunc(m.waiting, func(w waiting) bool { return w.ticket == t })
+	if i < 0 {
+		return waiting{}, false
+	}
+	found := m.waiting[i]
+	m.waiting = slices.Delete(m.waiting, i, i+1)
+	return found, true
+}
+
+// own is the node's own time now: its counter, without what that went back.
+func (m *machine) own() when.Instant { return m.look.Time(m.counter()) }
+
+// reaches is the true time at which the node's own time is first t.
+func (m *machine) reaches(t when.Instant) Time {
+	behind := m.own().Sub(m.counter())
+	return m.clock.reaches(m.w.now, int64(t.Add(-behind))*int64(Millisecond))
+}

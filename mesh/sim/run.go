@@ -1,0 +1,163 @@
+package sim
+
+import (
+	"holdfast/mesh/id"
+)
+
+// Result is what one seed has shown.
+type Result struct {
+	Seed     uint64
+	Verdict  string // what was wrong, "" for nothing
+	Hash     uint64 // of everything that the nodes did
+	Plan     string
+	Log      string // if it was asked for
+	Events   int64  // steps of nodes
+	Lived    Time   // simulated true time
+	Minutes  int64  // in which something was committed
+	Commits  int64
+	Measures Measures
+}
+
+// Run lives through the world of a seed: first trouble, then none, when the mesh has to become
+// whole again within a bound, and then a while in which it has to stay so.
+func Run(seed uint64, log bool) (result Result) {
+	w := newWorld(seed)
+	if log {
+		w.listen()
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			w.judge.wrong(w.machines[0], "panics: "+text(r))
+		}
+		result = w.result(seed)
+	}()
+	w.storm()
+	w.calm()
+	w.quiet()
+	return
+}
+
+func text(r any) string {
+	switch r := r.(type) {
+	case string:
+		return r
+	case error:
+		return r.Error()
+	}
+	return "?"
+}
+
+func (w *world) result(seed uint64) Result {
+	r := Result{Seed: seed, Verdict: w.judge.verdict, Hash: w.hash, Plan: w.plan.String(),
+		Events: w.events, Lived: w.now, Minutes: w.judge.minutes, Commits: w.judge.commits,
+		Measures: w.judge.measured}
+	if w.log != nil {
+		r.Log = w.log.String()
+	}
+	return r
+}
+
+// storm is the time of trouble.
+func (w *world) storm() {
+	w.machines[0].boot()
+	for _, m := range w.machines[1:] {
+		if m != w.clone {
+			m.boot()
+		}
+	}
+	w.trouble = w.now + w.random.upTo(20*Second)
+	w.run(w.plan.storm, nil)
+}
+
+// The bounds of recovery. The longest chain of waits is the ten minutes of a degraded node; then a
+// refused joiner's 5 s, a probe of one, a fence of 7.5 s and a request period of 2 s; or a
+// conviction at 12 s and a join after it. The latter twice, for what was under way. An authority
+// that nobody can prove anything to waits for its operator, who comes after patience.
+const (
+	patience    = 40 * Second
+	recoveryMax = 600*Second + 40*Second + patience
+)
+
+// calm ends all trouble and waits until the mesh is whole.
+func (w *world) calm() {
+	w.trouble, w.timers, w.trap = never, nil, nil
+	w.machines[0].chip.refuses = false
+	if w.clone != nil && w.clone.on() {
+		w.clone.kill()
+	}
+	for _, m := range w.machines {
+		m.blind = false
+		m.path.up.clean(&w.plan)
+		m.path.down.clean(&w.plan)
+		w.network.healed(&m.path.up)
+		w.network.healed(&m.path.down)
+		switch {
+		case m.power == off && m != w.clone:
+			m.boot()
+		case m.power == stopped || m.power == frozen:
+			m.resume()
+		}
+	}
+	began := w.now
+	if !w.run(began+patience, w.whole) {
+		w.operator()
+	}
+	if w.run(began+recoveryMax, w.whole) {
+		w.judge.measured.Recovery.note(w.now - began)
+	} else if w.judge.verdict == "" {
+		w.judge.wrong(w.machines[0], "is not in a whole mesh: "+w.broken())
+	}
+}
+
+// operator helps an authority that cannot start by itself: nobody can prove a state, or its chip
+// has been wiped.
+func (w *world) operator() {
+	m := w.machines[0]
+	if w.judge.verdict != "" || m.look.Joined() {
+		return
+	}
+	m.kill()
+	if m.chip.load().Lost {
+		m.config.Epoch = id.Epoch(len(w.judge.digests))
+	} else {
+		m.chip.operator()
+	}
+	m.boot()
+}
+
+func (w *world) whole() bool { return w.broken() == "" }
+
+// broken tells what keeps the mesh from being whole, "" for nothing.
+func (w *world) broken() string {
+	root := w.machines[0]
+	for _, m := range w.machines {
+		switch {
+		case m == w.clone:
+		case !m.look.Joined():
+			return m.name + " has not joined"
+		case m.look.Epoch() != root.look.Epoch() || m.seen.epoch != root.seen.epoch:
+			return m.name + " has another view than the root"
+		case !m.able():
+			return m.name + " may not commit"
+		}
+	}
+	return ""
+}
+
+func (m *machine) able() bool {
+	_, may := m.look.MayCommit(m.counter(), m.calendar())
+	return may
+}
+
+// quiet watches the whole mesh for a while: nothing may happen in it but what clients want.
+func (w *world) quiet() {
+	if w.judge.verdict != "" {
+		return
+	}
+	epoch := w.machines[0].look.Epoch()
+	w.run(w.now+w.plan.quiet, nil)
+	if now := w.machines[0].look.Epoch(); now != epoch && w.judge.verdict == "" {
+		w.judge.wrong(w.machines[0], "changes a view without a reason")
+	}
+}
+
