@@ -50,6 +50,8 @@ func leaseDamages() []damage {
 			"authority-lost", violated, wrong},
 		{"a loss of another epoch", set(member, lost, "epoch", "3"), "authority-lost", violated, wrong},
 		{"a loss of itself", set(member, lost, "root", n1), "authority-lost", violated, wrong},
+		{"a loss of no lease", set(member, lost, "lease_sent_ms", "none"),
+			"authority-lost", violated, wrong},
 		{"a loss said too late", later(member, lost, "at", 600), "authority-lost", violated, wrong},
 		{"a loss said before it is so", later(member, lost, "at", -200),
 			"authority-lost", violated, wrong},
