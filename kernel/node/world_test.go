@@ -268,14 +268,27 @@ func (r *running) kill() {
 	r.stop()
 }
 
-// pair boots the authority and a member, and waits until they have joined.
+// pair boots the authority and a member, and waits until they have joined and may commit.
 func (w *world) pair() (a, m *running) {
 	w.t.Helper()
 	a = w.boot(chip(w.t, rootEnv(), &root, true))
 	m = w.boot(chip(w.t, memberEnv(), &member, true))
 	a.await("mesh-join", "confirmed")
 	m.await("mesh-join", "confirmed")
+	m.awaitLease()
 	return a, m
+}
+
+// awaitLease waits until the node may commit: a member's first write lease comes a moment after its
+// join.
+func (r *running) awaitLease() {
+	r.w.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(10 * time.Millisecond) {
+		if mutable, _ := r.status("/mesh")[0].GetBool("mutable"); mutable {
+			return
+		}
+	}
+	r.w.t.Fatal("the node gets no write lease")
 }
 
 // evidence is the console's rows; a line that claims to be one and is not fails the test.
