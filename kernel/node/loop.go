@@ -10,6 +10,7 @@ import (
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/timing"
 	"holdfast/mesh/when"
 )
 
@@ -56,7 +57,8 @@ type loop struct {
 	want  func(mesh.Marks) // has the authority's marks saved; saved follows
 	armed when.Instant     // when the timer fires, Never when it does not
 
-	ticked when.Instant // when the protocol was last told of the time
+	every  when.Span    // the longest between two ticks
+	ticked when.Instant // when the latest one was
 
 	closing map[link.Session]bool        // closed, but Down has not come yet
 	said    map[link.Reason]when.Instant // when a refusal with that reason was last a row
@@ -82,7 +84,8 @@ const lateMS when.Span = 20
 
 func newLoop(m Machine, log *log) *loop {
 	return &loop{
-		clock: m.Clock, second: m.Second, waits: m.Waits, log: log, armed: when.Never,
+		clock: m.Clock, second: m.Second, waits: m.Waits, log: log,
+		armed: when.Never, every: timing.TickMS,
 		events:  make(chan event, eventQueue),
 		ended:   make(chan struct{}),
 		closing: make(map[link.Session]bool),
@@ -97,7 +100,7 @@ func (l *loop) begin(c mesh.Config) error {
 	if err != nil {
 		return err
 	}
-	l.core = node
+	l.core, l.every = node, c.Timing.Tick()
 	l.carryOut()
 	// The protocol has a reading of the second clock before anything that it would ask it for.
 	l.tell()
@@ -130,18 +133,22 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// arm sets the timer to the protocol's deadline. Nearly every step moves the deadline back; a timer
+// arm sets the timer to the next tick. Nearly every step moves the deadline back; a timer
 // that is armed already is left alone then, fires early, and is armed anew.
 func (l *loop) arm(timer clock.Timer) {
-	if at := l.core.Deadline(); at < l.armed {
+	if at := l.due(); at < l.armed {
 		l.armed = at
 		timer.Reset(time.Duration(at.Sub(l.clock())) * time.Millisecond)
 	}
 }
 
+// due is when the next tick is. Events put the protocol's deadline off, because each of them tells
+// it the time; but not that of the second clock, which only ticks do.
+func (l *loop) due() when.Instant { return l.core.Deadline().Min(l.ticked.Add(l.every)) }
+
 // tick tells the protocol of the time, when it wants to know.
 func (l *loop) tick() {
-	now, due := l.clock(), l.core.Deadline()
+	now, due := l.clock(), l.due()
 	if now < due {
 		return
 	}
