@@ -41,8 +41,11 @@ func (c *fakeCore) Step(now when.Instant, in mesh.Input, out *mesh.Effects) {
 	}
 }
 
+func (c *fakeCore) Status(when.Instant) mesh.Status {
+	return mesh.Status{Mutable: c.mutable}
+}
+
 func (c *fakeCore) Deadline() when.Instant                  { return c.due }
-func (c *fakeCore) Status(when.Instant) mesh.Status         { return mesh.Status{Mutable: c.mutable} }
 func (c *fakeCore) Homes(when.Instant) []mesh.HomeStatus    { return nil }
 func (c *fakeCore) AuthorityRow(when.Instant) evidence.Line { return evidence.Line{} }
 func (c *fakeCore) CountersRow(when.Instant) evidence.Line  { return evidence.Line{} }
