@@ -25,20 +25,25 @@ func (i Inspector) MayCommit(now when.Instant, second when.Calendar) (left when.
 	return i.n.writeLeft(), i.n.mutable()
 }
 
-// Holds reports whether the node counts itself as the home of an object, one that it does not know
-// yet included. It commits to it not before from, in its own time: until then a former holder's
-// lease may run (rule L16).
-func (i Inspector) Holds(o id.Object) (from when.Instant, holds bool) {
+// Holds reports whether the node counts itself as the home of an object that it knows. It commits
+// to it not before from, in its own time: until then a former holder's lease may run (rule L16).
+func (i Inspector) Holds(o id.Object) (from when.Instant, holds, known bool) {
 	row := i.n.objects.Find(o)
 	if row == nil {
-		return 0, i.n.c.Route && i.n.homeOf(o) == i.n.self
+		return 0, false, false
 	}
 	for _, m := range i.n.authority.moved {
 		if m.object == o {
 			from = max(from, m.wait.Until)
 		}
 	}
-	return from, row.Lease == route.Active
+	return from, row.Lease == route.Active, true
+}
+
+// HomesHere reports whether the node would count itself as the home of an object that it does not
+// know, if it were asked for it: that depends on its view alone.
+func (i Inspector) HomesHere(o id.Object) bool {
+	return i.n.c.Route && i.n.homeOf(o) == i.n.self
 }
 
 // Record is what the node holds of an object: the record of version 0 when it holds none. The value

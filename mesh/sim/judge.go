@@ -40,7 +40,8 @@ type judge struct {
 	highest  id.Epoch    // the authority's, in former boots
 	objects  []history
 	commits  int64
-	minute   Time // the latest one in which something was committed
+	minute   Time // the latest one in which something was committed, how much, and in how many enough
+	inMinute int
 	minutes  int64
 	measured Measures
 }
@@ -49,8 +50,10 @@ type judge struct {
 type seen struct {
 	epoch id.Epoch
 	may   bool
-	end   Time // true time at which its right to commit is over, if nothing happens to it
+	end   Time // true time at which its right to commit is over by its clocks, if nothing else ends it
+	told  bool // something else has: a step
 	holds []bool
+	home  []bool         // by its view it is the home of what it does not know
 	from  []when.Instant // it waits until then, by its own time
 	have  []uint64       // versions
 	able  bool           // it has had the right in this boot
@@ -64,7 +67,8 @@ type history struct {
 	// The latest holder.
 	holder *machine
 	boots  int
-	end    Time // of its right
+	end    Time // of its right, and what ended it
+	told   bool
 
 	// What has been acknowledged.
 	acked uint64
@@ -77,7 +81,8 @@ func (j *judge) begin() {
 	j.objects = make([]history, len(objects))
 	for _, m := range j.w.machines {
 		n := len(objects)
-		m.seen = seen{holds: make([]bool, n), from: make([]when.Instant, n), have: make([]uint64, n)}
+		m.seen = seen{holds: make([]bool, n), home: make([]bool, n), from: make([]when.Instant, n),
+			have: make([]uint64, n)}
 	}
 }
 
@@ -94,18 +99,21 @@ func (j *judge) booted(m *machine) {
 	clear(s.holds)
 	clear(s.have)
 	s.epoch, s.may, s.able, s.end = 0, false, false, 0
+	for i := range objects {
+		s.home[i] = m.look.HomesHere(objects[i]) // of a member without a view: it may not commit
+	}
 	j.look(m)
 }
 
 // died ends the right of a machine that has none any more.
 func (j *judge) died(m *machine) {
-	s := &m.seen
 	if m.root() {
 		j.highest = max(j.highest, m.look.Epoch())
+		m.seen.end, m.seen.told = j.w.now, true
+		j.ended(m)
 	}
-	s.may, s.end = false, min(s.end, j.w.now)
-	j.ended(m)
-	clear(s.holds)
+	m.seen.may = false
+	clear(m.seen.holds)
 }
 
 // stepped judges after a step of m, before its effects are carried out. A tick without effects
@@ -150,21 +158,13 @@ func (j *judge) look(m *machine) {
 	j.view(m)
 	s := &m.seen
 	left, may := m.look.MayCommit(m.counter(), m.calendar())
-	s.may = may
-	switch {
-	case !may:
-		s.end = min(s.end, j.w.now)
-	case m.root():
-		s.end = never
-	default:
-		s.end = j.rightEnds(m, left)
-	}
+	j.right(m, may, left)
 	for i := range objects {
-		from, holds := m.look.Holds(objects[i])
+		from, holds := m.holds(i)
 		held := s.holds[i]
 		s.holds[i], s.from[i] = holds, from
-		if held && !holds {
-			j.lost(m, i)
+		if holds || held {
+			j.keep(m, i)
 		}
 		j.versions(m, i)
 		if holds {
@@ -175,6 +175,15 @@ func (j *judge) look(m *machine) {
 		s.able = true
 		j.measured.able(m)
 	}
+}
+
+// holds is what the node holds of one object, and from when on.
+func (m *machine) holds(i int) (when.Instant, bool) {
+	from, holds, known := m.look.Holds(objects[i])
+	if !known {
+		holds = m.seen.home[i]
+	}
+	return from, holds
 }
 
 // lookAtAll looks at those whose waits are over now.
@@ -200,6 +209,9 @@ func (j *judge) view(m *machine) {
 		j.wrong(m, "signs epoch "+epoch.String()+" in a second boot")
 	}
 	s.epoch = epoch
+	for i := range objects {
+		s.home[i] = m.look.HomesHere(objects[i])
+	}
 	for epoch >= id.Epoch(len(j.digests)) {
 		j.digests = append(j.digests, id.Digest{})
 	}
@@ -216,11 +228,9 @@ func (j *judge) versions(m *machine, i int) {
 	epoch, version, value := m.look.Record(objects[i])
 	before := s.have[i]
 	s.have[i] = version
-	if version <= before || !s.holds[i] {
-		return
-	}
-	if epoch == h.epoch && version == h.version {
-		return // a lab move has brought it
+	if version <= before || !s.holds[i] || epoch != m.look.Epoch() ||
+		epoch == h.epoch && version == h.version {
+		return // it has not changed, or a lab move has brought it
 	}
 	j.committed()
 	switch {
@@ -236,11 +246,16 @@ func (j *judge) versions(m *machine, i int) {
 	j.once(m, value)
 }
 
+// flowing is how many commits a minute are a flow of them.
+const flowing = 6
+
 // committed counts.
 func (j *judge) committed() {
 	j.commits++
 	if minute := j.w.now / Minute; minute != j.minute {
-		j.minute = minute
+		j.minute, j.inMinute = minute, 0
+	}
+	if j.inMinute++; j.inMinute == flowing {
 		j.minutes++
 	}
 }
@@ -272,56 +287,13 @@ func (j *judge) alone(m *machine, i int) {
 		if o == m || !o.runs() || !o.seen.holds[i] {
 			continue
 		}
-		from, holds := o.look.Holds(objects[i])
+		from, holds := o.holds(i)
 		_, may := o.look.MayCommit(o.counter(), o.calendar())
 		if holds && may && from <= o.own() {
 			j.wrong(m, "may commit "+objectNames[i]+", and so may "+o.name)
 		}
 	}
 	j.holder(m, i)
-}
-
-// holder notes who may commit an object, and how long after the former holder's right was over.
-func (j *judge) holder(m *machine, i int) {
-	h := &j.objects[i]
-	if h.holder != nil && (h.holder != m || h.boots != m.boots) {
-		j.measured.slack(j.w.now - h.end)
-	}
-	h.holder, h.boots, h.end = m, m.boots, m.seen.end
-}
-
-// lost notes that m has given an object up.
-func (j *judge) lost(m *machine, i int) {
-	h := &j.objects[i]
-	if h.holder == m && h.boots == m.boots {
-		h.end = min(h.end, m.seen.end, j.w.now)
-	}
-}
-
-// ended notes that m has lost its right.
-func (j *judge) ended(m *machine) {
-	for i := range objects {
-		j.lost(m, i)
-	}
-}
-
-// rightEnds is the true time at which a member's right is over by its clocks, of which left remains
-// by the counter.
-func (j *judge) rightEnds(m *machine, left when.Span) Time {
-	w := j.w
-	counter := m.counter()
-	end := m.clock.reaches(w.now, int64(counter.Add(left+1))*int64(Millisecond))
-	second := m.calendar()
-	if second == when.NoSecond {
-		return end
-	}
-	for range 16 {
-		second++
-		if _, may := m.look.MayCommit(counter, second); !may {
-			return min(end, m.second.reaches(w.now, int64(second)*million))
-		}
-	}
-	return end
 }
 
 // printed judges a line of evidence.

@@ -131,6 +131,7 @@ func (m *machine) halt(how power) {
 	m.power = how
 	if how == frozen {
 		m.clock.stop(m.w.now)
+		m.w.judge.look(m)
 	}
 	m.w.say(m, []string{stopped: "is stopped", frozen: "is frozen"}[how])
 }

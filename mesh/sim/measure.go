@@ -3,6 +3,7 @@ package sim
 import (
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"holdfast/mesh/evidence"
 )
@@ -12,7 +13,8 @@ type Measures struct {
 	Detection Histogram // from a member's death to its removal
 	Rejoin    Histogram // from a member's boot to its first right to commit
 	Recovery  Histogram // from the end of all trouble until the mesh is whole
-	Slack     Histogram // from the end of one home's right to commit to the beginning of the next's
+	Slack     Histogram // from when a home's right ran out by its clocks to the next one's beginning
+	HandOver  Histogram // the same, when a view or a pause ended the right
 }
 
 // Add adds other measures.
@@ -21,9 +23,8 @@ func (m *Measures) Add(o *Measures) {
 	m.Rejoin.add(&o.Rejoin)
 	m.Recovery.add(&o.Recovery)
 	m.Slack.add(&o.Slack)
+	m.HandOver.add(&o.HandOver)
 }
-
-func (m *Measures) slack(d Time) { m.Slack.note(d) }
 
 func (m *Measures) able(x *machine) {
 	if !x.root() && x.w.trouble != never {
@@ -46,19 +47,18 @@ func (m *Measures) printed(w *world, by *machine, l evidence.Line) {
 
 // Histogram counts lengths of time, in buckets that double: the first is below a millisecond.
 type Histogram struct {
-	Buckets    [32]int64
-	N          int64
-	Least, Max Time
+	Buckets     [32]int64
+	N           int64
+	Least, Most Time
 }
 
 func (h *Histogram) note(d Time) {
-	d = max(0, d)
 	if h.N == 0 || d < h.Least {
 		h.Least = d
 	}
-	h.Max = max(h.Max, d)
+	h.Most = max(h.Most, d)
 	h.N++
-	h.Buckets[min(len(h.Buckets)-1, bits.Len64(uint64(d/Millisecond)))]++
+	h.Buckets[min(len(h.Buckets)-1, bits.Len64(uint64(max(0, d)/Millisecond)))]++
 }
 
 func (h *Histogram) add(o *Histogram) {
@@ -68,23 +68,30 @@ func (h *Histogram) add(o *Histogram) {
 	if h.N == 0 || o.Least < h.Least {
 		h.Least = o.Least
 	}
-	h.Max = max(h.Max, o.Max)
+	h.Most = max(h.Most, o.Most)
 	h.N += o.N
 	for i := range h.Buckets {
 		h.Buckets[i] += o.Buckets[i]
 	}
 }
 
-// String tells the extremes, and for each bucket that is not empty how many are in it.
-func (h *Histogram) String() string {
+// Table tells the extremes, and for each bucket that is not empty how many are in it, each on a
+// line that is indented.
+func (h *Histogram) Table(indent string) string {
 	if h.N == 0 {
-		return "none"
+		return indent + "never\n"
 	}
-	s := "n=" + strconv.FormatInt(h.N, 10) + " least=" + seconds(h.Least) + " most=" + seconds(h.Max)
+	s := indent + strconv.FormatInt(h.N, 10) + " times, least " + seconds(h.Least) + ", most " +
+		seconds(h.Most) + "\n"
 	for i, n := range h.Buckets {
 		if n > 0 {
-			s += " <" + strconv.FormatInt(1<<i, 10) + "ms:" + strconv.FormatInt(n, 10)
+			share := strconv.FormatFloat(100*float64(n)/float64(h.N), 'f', 2, 64)
+			s += indent + pad(12, "below "+seconds(Millisecond<<i)) + pad(10, strconv.FormatInt(n, 10)) +
+				pad(8, share+" %") + "\n"
 		}
 	}
 	return s
 }
+
+// pad sets s to the right of a column.
+func pad(width int, s string) string { return strings.Repeat(" ", max(1, width-len(s))) + s }

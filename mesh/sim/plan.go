@@ -61,13 +61,16 @@ func draw(r *random) plan {
 	if r.one(4) {
 		p.late = r.upTo(700 * Millisecond)
 	}
-	// Mostly a fault every few seconds; sometimes one in a while, over hours.
+	// Most worlds have a fault every few seconds, for minutes; the others one in a while, for hours.
 	p.between = r.scale(300*Millisecond, 20*Second)
-	if r.one(8) {
-		p.between = r.scale(20*Second, 20*Minute)
+	p.storm = max(2*Minute, r.between(50, 100)*p.between)
+	p.quiet = r.scale(Minute, 20*Minute)
+	if r.one(3) {
+		p.between = r.scale(30*Second, 20*Minute)
+		p.think = r.scale(10*Second, 10*Minute)
+		p.storm = r.between(2*Hour, 16*Hour)
+		p.quiet = r.between(Hour, 8*Hour)
 	}
-	p.storm = min(2*Hour, max(2*Minute, r.between(50, 150)*p.between))
-	p.quiet = r.scale(Minute, 2*Hour)
 	p.choose(r)
 	return p
 }

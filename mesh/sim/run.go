@@ -10,7 +10,7 @@ type Result struct {
 	Verdict  string // what was wrong, "" for nothing
 	Hash     uint64 // of everything that the nodes did
 	Plan     string
-	Log      string // if it was asked for
+	Log      string // of a Replay: like a golden conversation, with true time in seconds
 	Events   int64  // steps of nodes
 	Lived    Time   // simulated true time
 	Minutes  int64  // in which something was committed
@@ -20,11 +20,16 @@ type Result struct {
 
 // Run lives through the world of a seed: first trouble, then none, when the mesh has to become
 // whole again within a bound, and then a while in which it has to stay so.
-func Run(seed uint64, log bool) (result Result) {
+func Run(seed uint64) Result { return newWorld(seed).live(seed) }
+
+// Replay does the same, and the result has the log.
+func Replay(seed uint64) Result {
 	w := newWorld(seed)
-	if log {
-		w.listen()
-	}
+	w.listen()
+	return w.live(seed)
+}
+
+func (w *world) live(seed uint64) (result Result) {
 	defer func() {
 		if r := recover(); r != nil {
 			w.judge.wrong(w.machines[0], "panics: "+text(r))
@@ -160,4 +165,3 @@ func (w *world) quiet() {
 		w.judge.wrong(w.machines[0], "changes a view without a reason")
 	}
 }
-

@@ -12,7 +12,7 @@ var (
 
 func TestWorldsKeepTheInvariants(t *testing.T) {
 	if *seed != 0 {
-		r := Run(*seed, true)
+		r := Replay(*seed)
 		t.Logf("%s\nseed %d: %s\n%s", r.Plan, r.Seed, r.Verdict, r.Log)
 		if r.Verdict != "" {
 			t.Error(r.Verdict)
@@ -24,7 +24,7 @@ func TestWorldsKeepTheInvariants(t *testing.T) {
 	var events, minutes, commits int64
 	bad := 0
 	for s := range uint64(*runs) {
-		r := Run(s+1, false)
+		r := Run(s + 1)
 		m.Add(&r.Measures)
 		lived += r.Lived
 		events += r.Events
@@ -38,8 +38,5 @@ func TestWorldsKeepTheInvariants(t *testing.T) {
 		}
 	}
 	t.Logf("bad %d of %d; %d events, %.1f h, %.1f h with commits, %d commits", bad, *runs, events, float64(lived)/float64(Hour), float64(minutes)/60, commits)
-	t.Log("detection", m.Detection.String())
-	t.Log("rejoin", m.Rejoin.String())
-	t.Log("recovery", m.Recovery.String())
-	t.Log("slack", m.Slack.String())
+	t.Log(m.Slack.Table(""))
 }

@@ -231,4 +231,3 @@ func (w *world) answered(m *machine, a mesh.Answer) {
 		found.client.answered(m, a)
 	}
 }
-

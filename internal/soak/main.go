@@ -1,0 +1,136 @@
+// Soak lives through as many simulated worlds as fit into a time (package mesh/sim), on every core,
+// and ends with what they have shown, or with the seeds of those in which something was wrong.
+//
+//	go run ./internal/soak -time 10m
+//	go run ./internal/soak -from 1 -worlds 500     the same worlds every time
+//
+// A world that failed is lived through again, with its log, by
+//
+//	go test ./mesh/sim -run Replay -sim.seed N
+//
+// and stays with us as a line of mesh/sim/testdata/seeds.txt.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"holdfast/mesh/sim"
+)
+
+// garbage is how much a world may leave behind before it is collected, in percent of what it uses:
+// a world is a few hundred kilobytes.
+const garbage = 800
+
+func main() {
+	limit := flag.Duration("time", 10*time.Minute, "for how long")
+	worlds := flag.Uint64("worlds", 0, "how many worlds at most, 0 for no bound")
+	from := flag.Uint64("from", 0, "the first seed, 0 for one that nobody has seen")
+	flag.Parse()
+	if flag.NArg() > 0 || *limit <= 0 {
+		fmt.Fprintln(os.Stderr, "soak: want no arguments, and a time above zero")
+		os.Exit(2)
+	}
+	if *from == 0 {
+		*from = uint64(time.Now().UnixNano())
+	}
+	debug.SetGCPercent(garbage)
+	s := &soak{next: *from, first: *from, worlds: *worlds, end: time.Now().Add(*limit)}
+	s.run(runtime.NumCPU())
+	s.report(os.Stdout)
+	if len(s.failed) > 0 {
+		os.Exit(1)
+	}
+}
+
+// soak is the sum of what worlds have shown.
+type soak struct {
+	first, worlds uint64
+	began, end    time.Time
+	took          time.Duration
+
+	mu       sync.Mutex
+	next     uint64 // seed
+	lived    sim.Time
+	flowed   int64 // minutes
+	events   int64
+	commits  int64
+	ended    int64 // worlds
+	measures sim.Measures
+	failed   []sim.Result
+}
+
+// failuresMax is how many failed worlds are enough: the rest of the time would show no more.
+const failuresMax = 20
+
+// run lives through worlds, so many at a time.
+func (s *soak) run(workers int) {
+	s.began = time.Now()
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for seed, ok := s.take(); ok; seed, ok = s.take() {
+				s.add(sim.Run(seed))
+			}
+		})
+	}
+	group.Wait()
+	s.took = time.Since(s.began)
+}
+
+// take returns the next seed, if there is one more to be tried.
+func (s *soak) take() (uint64, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := s.worlds > 0 && s.next-s.first >= s.worlds
+	if over || len(s.failed) >= failuresMax || time.Now().After(s.end) {
+		return 0, false
+	}
+	s.next++
+	return s.next - 1, true
+}
+
+func (s *soak) add(r sim.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended++
+	s.lived += r.Lived
+	s.flowed += r.Minutes
+	s.events += r.Events
+	s.commits += r.Commits
+	s.measures.Add(&r.Measures)
+	if r.Verdict != "" {
+		s.failed = append(s.failed, r)
+		fmt.Fprintf(os.Stderr, "soak: seed %d: %s\n", r.Seed, r.Verdict)
+	}
+}
+
+func (s *soak) report(to *os.File) {
+	fmt.Fprintf(to, "worlds      %d, seeds %d to %d\n", s.ended, s.first, s.next-1)
+	fmt.Fprintf(to, "simulated   %.0f h, %.0f h of them with commits flowing, %d commits\n",
+		float64(s.lived)/float64(sim.Hour), float64(s.flowed)/60, s.commits)
+	fmt.Fprintf(to, "steps       %d, %.0f a second, in %s on %d cores\n", s.events,
+		float64(s.events)/s.took.Seconds(), s.took.Round(time.Second), runtime.NumCPU())
+	m := &s.measures
+	for _, row := range []struct {
+		name string
+		h    *sim.Histogram
+		what string
+	}{
+		{"slack", &m.Slack, "a home's right has run out, until another node may commit"},
+		{"hand-over", &m.HandOver, "a home has given an object up, until another node may commit"},
+		{"detection", &m.Detection, "a member dies, until the authority declares it failed"},
+		{"rejoin", &m.Rejoin, "a member boots in the middle of trouble, until it may commit"},
+		{"recovery", &m.Recovery, "all trouble ends, until the mesh is whole"},
+	} {
+		fmt.Fprintf(to, "%-11s %s\n%s", row.name, row.what, row.h.Table("            "))
+	}
+	for _, r := range s.failed {
+		fmt.Fprintf(to, "FAILED seed %d: %s\n       %s\n", r.Seed, r.Verdict, r.Plan)
+	}
+}

@@ -1,0 +1,72 @@
+package sim
+
+import "holdfast/mesh/when"
+
+// right notes whether m may commit now, and until when by its clocks, of which left remains by the
+// counter. The authority's own right has no end.
+func (j *judge) right(m *machine, may bool, left when.Span) {
+	s := &m.seen
+	switch {
+	case may && m.root():
+		s.end, s.told = never, false
+	case may:
+		s.end, s.told = j.rightEnds(m, left), false
+	case s.may && j.w.now < s.end:
+		s.end, s.told = j.w.now, true
+	}
+	s.may = may
+}
+
+// rightEnds is the true time at which a member's right is over by its clocks.
+func (j *judge) rightEnds(m *machine, left when.Span) Time {
+	w := j.w
+	counter := m.counter()
+	end := m.clock.reaches(w.now, int64(counter.Add(left+1))*int64(Millisecond))
+	second := m.calendar()
+	if second == when.NoSecond {
+		return end
+	}
+	for range 16 { // more than the lease has seconds
+		second++
+		if _, may := m.look.MayCommit(counter, second); !may {
+			return min(end, m.second.reaches(w.now, int64(second)*million))
+		}
+	}
+	return end
+}
+
+// keep notes the end of m's right to commit an object of which it is the latest holder, or that it
+// has just given up.
+func (j *judge) keep(m *machine, i int) {
+	h, s := &j.objects[i], &m.seen
+	switch {
+	case h.holder != m || h.boots != m.boots:
+	case s.holds[i]:
+		h.end, h.told = s.end, s.told
+	default:
+		h.told = s.told || j.w.now < s.end
+		h.end = min(s.end, j.w.now)
+	}
+}
+
+// ended notes that m is the holder of nothing any more.
+func (j *judge) ended(m *machine) {
+	clear(m.seen.holds)
+	for i := range objects {
+		j.keep(m, i)
+	}
+}
+
+// holder notes who may commit an object, and how long after the former holder's right was over. The
+// end of a right that its holder was told of, by a view, says nothing about clocks.
+func (j *judge) holder(m *machine, i int) {
+	h := &j.objects[i]
+	if h.holder != nil && (h.holder != m || h.boots != m.boots) {
+		if h.told {
+			j.measured.HandOver.note(j.w.now - h.end)
+		} else {
+			j.measured.Slack.note(j.w.now - h.end)
+		}
+	}
+	h.holder, h.boots, h.end, h.told = m, m.boots, m.seen.end, false
+}
