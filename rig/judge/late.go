@@ -69,5 +69,8 @@ func (q *inquiry) lastCounters(node string, i isolation) (line evidence.Line, ok
 	if !ok {
 		return line, false
 	}
-	return a.first("mesh-route", "counters")
+	if line, ok = a.first("mesh-route", "counters"); !ok {
+		q.violated("GET /mesh/route of %s has no counters", node)
+	}
+	return line, ok
 }

@@ -72,7 +72,9 @@ func leaseDamages() []damage {
 			"lease-bound", violated, wrong},
 		{"a commit after the loss", setLast(member, "op=commit status=no-authority", "status", "ok"),
 			"lease-bound", violated, wrong},
-		{"no commits under the last lease", commitsUntil(2000), "lease-bound", inconclusive, open},
+		{"a last lease that was asked for after all commits",
+			later(member, lost, "lease_sent_ms", 7000), "lease-bound", inconclusive, wrong},
+		{"no commits for a while before the lease ends", commitsUntil(2000), "lease-bound", inconclusive, open},
 		{"no commit after the last accepted one", dropRefused, "lease-bound", inconclusive, open},
 		{"a run that ends while the member commits", until(member, lost, dead),
 			"lease-bound", inconclusive, open},
@@ -156,6 +158,12 @@ func refusalDamages() []damage {
 
 		{"a late frame that nobody counts", lastAnswerBefore(root, journal.ActionHeal,
 			counters, "replays", "1"), "late-frames", violated, wrong},
+		{"a late frame and no counters", func(rs []journal.Record) []journal.Record {
+			i := action(rs, journal.ActionHeal)
+			h := rs[last(rs[:i], root, "GET /mesh/route")].HTTP
+			h.Body = h.Body[:strings.Index(h.Body, counters)]
+			return rs
+		}, "late-frames", violated, wrong},
 		{"a late frame refused as a replay", lastAnswerBefore(root, journal.ActionHeal,
 			counters, "last_replay", "replay"), "late-frames", violated, wrong},
 		{"a late frame that commits", lastAnswerBefore(root, journal.ActionHeal,
