@@ -326,7 +326,7 @@ func (n *Node) confirm(s *session) {
 func (n *Node) viewRow(l evidence.Line) evidence.Line {
 	v := n.view()
 	return l.Epoch("epoch", v.Epoch).Int("members", int64(len(v.Members))).
-		Digest("digest", v.Digest()).Nodes("snapshot", v.IDs())
+		Digest("digest", n.digest).Nodes("snapshot", v.IDs())
 }
 
 func (n *Node) forkRow(have, got *view.View) evidence.Line {

@@ -233,9 +233,8 @@ func (n *Node) proven(m *wire.View) {
 // leaseReq acknowledges a request in which everything matches what the authority holds.
 func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 	e := n.members.Find(s.peer)
-	v := n.view()
 	if m.Node != s.peer || m.Boot != e.Boot || m.Incarnation != e.Incarnation ||
-		m.Digest != v.Digest() || m.AuthorityBoot != n.c.Boot {
+		m.Digest != n.digest || m.AuthorityBoot != n.c.Boot {
 		n.pushAgain(e) // two views under one number: the member sees that by the certificate
 		return
 	}
@@ -273,7 +272,7 @@ func (n *Node) callOut(s *session, e *member.Entry) {
 
 func (n *Node) viewAck(s *session, m *wire.ViewAck) {
 	e := n.members.Find(s.peer)
-	if e == nil || e.Boot != s.boot || m.Epoch != n.view().Epoch || m.Digest != n.view().Digest() {
+	if e == nil || e.Boot != s.boot || m.Epoch != n.view().Epoch || m.Digest != n.digest {
 		return
 	}
 	e.Viewed = m.Epoch

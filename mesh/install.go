@@ -16,7 +16,7 @@ func (n *Node) install(c view.Certificate) {
 	if newer {
 		n.endMoves() // while the table still tells whose leases the old view's were
 	}
-	n.cert = c
+	n.cert, n.digest = c, c.View.Digest()
 	n.state = Joined
 	n.member.lease.Zero()
 	n.member.echo = 0

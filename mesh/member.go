@@ -59,7 +59,7 @@ func (n *Node) ask(s *session) {
 	v := n.view()
 	me, _ := v.Find(n.self)
 	m := &wire.LeaseReq{Echo: n.member.echo, Node: n.self, Incarnation: me.Incarnation, Boot: n.c.Boot,
-		Digest: v.Digest(), AuthorityBoot: v.AuthorityBoot, Nonce: n.random.nonce()}
+		Digest: n.digest, AuthorityBoot: v.AuthorityBoot, Nonce: n.random.nonce()}
 	n.member.asked = n.now
 	n.member.lease.Ask(n.clocks(), m.Nonce)
 	n.send(s, m)
@@ -214,7 +214,7 @@ func (n *Node) confirmed(s *session, m *wire.Confirm) {
 // another way.
 func (n *Node) newView(s *session, m *wire.View) {
 	c, err := view.Parse(m.Certificate, n.c.Root)
-	if err == nil && c.View.Epoch == n.view().Epoch && c.View.Digest() == n.view().Digest() {
+	if err == nil && c.View.Epoch == n.view().Epoch && c.View.Digest() == n.digest {
 		n.send(s, &wire.ViewAck{Epoch: c.View.Epoch, Digest: c.View.Digest()})
 		return
 	}
@@ -313,7 +313,7 @@ func (n *Node) leaseAck(s *session, epoch id.Epoch, m *wire.LeaseAck) {
 	}
 	me, ok := v.Find(n.self)
 	if !ok || epoch != v.Epoch || m.Incarnation != me.Incarnation ||
-		m.Digest != v.Digest() || m.AuthorityBoot != v.AuthorityBoot {
+		m.Digest != n.digest || m.AuthorityBoot != v.AuthorityBoot {
 		return
 	}
 	n.names(s, m.AuthorityBoot)

@@ -51,6 +51,7 @@ type Node struct {
 	// Changed by installing a view, and by nothing else.
 	state   State
 	cert    view.Certificate // the newest one installed; its epoch is 0 before the first
+	digest  id.Digest        // of its view: asked for with every lease
 	members member.Table
 	objects *route.Table
 

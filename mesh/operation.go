@@ -259,7 +259,9 @@ func (n *Node) routeRep(s *session, m *wire.RouteRep) {
 // finish prints the result row and gives it to whoever waits for it.
 func (n *Node) finish(p *op, rep *wire.RouteRep) {
 	row := n.resultRow(p, rep)
-	n.out.add(Print{row})
+	if p.step != 0 {
+		n.out.add(Print{row}) // a client's own results are its answer's: there are too many to keep
+	}
 	rows := append(p.rows, row)
 	i := n.indexOf(p.serial)
 	ticket := p.ticket

@@ -18,7 +18,7 @@ func (n *Node) Status(now when.Instant) Status {
 	if s.Epoch == 0 {
 		return s
 	}
-	s.Digest = n.view().Digest()
+	s.Digest = n.digest
 	for _, m := range n.view().Members {
 		row := MemberStatus{ID: m.ID, Health: "alive", Incarnation: m.Incarnation}
 		if e := n.members.Find(m.ID); e != nil {
