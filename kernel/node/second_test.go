@@ -149,6 +149,21 @@ func TestTheSecondClockIsReadForTicksAndCommitsOnly(t *testing.T) {
 	})
 }
 
+// A lease that is asked for without a reading is none.
+func TestTheSecondClockIsReadBeforeAnythingIsAsked(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.boot(chip(t, memberEnv("mesh.time=1000,6000,12000,800"), &member, true))
+		synctest.Wait()
+		// For the seed, and for the first tick.
+		if reads := r.second.reads.Load(); reads != 2 {
+			t.Errorf("read %d times at boot", reads)
+		}
+		if r.node.loop.every != 100 {
+			t.Errorf("ticks every %d ms, want an eighth of the lease", r.node.loop.every)
+		}
+	})
+}
+
 // A busy loop tells the protocol the time with every event, and still has to tick: the second clock
 // is read by nothing else.
 func TestEventsDoNotPutTheTicksOff(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"holdfast/mesh/when"
 	"holdfast/nvram"
 )
 
@@ -62,6 +63,21 @@ func TestNoTwoBootsHaveOneKey(t *testing.T) {
 	// The record that is left for the next boot is no key of this one.
 	if next, _ := loadEntropy(t, c); keys[next] {
 		t.Error("the next record is a key")
+	}
+}
+
+func TestTwoMachinesWithOneChipHaveTwoKeys(t *testing.T) {
+	c := chip(t, rootEnv(), &root, true)
+	keys := make(map[[32]byte]bool)
+	for second := range when.Calendar(3) {
+		m := &testMachine{chip: bytes.Clone(c)}
+		machine := m.machine()
+		machine.Second = func() (when.Calendar, bool) { return second, true }
+		Boot(machine)
+		keys[m.keys[0]] = true
+	}
+	if len(keys) != 3 {
+		t.Errorf("%d keys", len(keys))
 	}
 }
 
