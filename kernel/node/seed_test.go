@@ -70,7 +70,7 @@ func TestTwoMachinesWithOneChipHaveTwoKeys(t *testing.T) {
 	c := chip(t, rootEnv(), &root, true)
 	keys := make(map[[32]byte]bool)
 	for second := range when.Calendar(3) {
-		m := &testMachine{chip: bytes.Clone(c)}
+		m := &testMachine{chip: nvram.Memory(bytes.Clone(c))}
 		machine := m.machine()
 		machine.Second = func() (when.Calendar, bool) { return second, true }
 		Boot(machine)
