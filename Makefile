@@ -20,7 +20,8 @@ BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/...
 
 # Packages that are the guest's alone, or have assembly: vetted for its processor too.
 GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio ./board/timer \
-	./board/at24c/internal/guest ./internal/bench/guest ./internal/guest
+	./board/at24c/internal/guest ./board/ds1338/internal/guest \
+	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
 .PHONY: help image rig-bin qemu-installed qemu rig test test-host test-boot test-rig stdtest bench \
 	fuzz clean

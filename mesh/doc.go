@@ -23,11 +23,10 @@
 //
 // and on the files here: node (Step, time, pauses), session (links), authority (views), admission
 // and damping (who joins them), member (joining, asking for the lease), install (what a new view
-// changes), serve (being a home), operation (being a client), labstep and move (the rig's handles),
-// status (looking).
+// changes), marks (what an authority must not forget), serve (being a home), operation (being a
+// client), labstep and move (the rig's handles), status (looking).
 //
 // Every table is bounded. What the ADR (M2-ADR-0008) gets wrong is repaired by the rules L1 to L16
-// of spec/system.md section 9; a comment names the rule where the code obeys it. Rules L6 (second
-// clock), L7 and L8 (restart of the authority) and replication come with later versions: the places
-// are the inputs Rechecked and the function establish.
+// of spec/system.md section 9; a comment names the rule where the code obeys it. Replication is
+// not there yet: a commit is local, and the learner that a joiner is has no records to learn.
 package mesh

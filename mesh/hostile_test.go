@@ -255,11 +255,12 @@ func TestALeaseAckCountsOnlyWhenEverythingMatches(t *testing.T) {
 func TestAnAnswerCountsOnce(t *testing.T) {
 	s := newMember(t, nil)
 	s.tickAt(2000)
-	s.ack(1, 2)
+	forgotten := latest[*wire.LeaseReq](s)
+	s.ackOf(forgotten, 1, 2)
 	s.step(mesh.Tick{})
 	s.now = 2000 + timing.PauseMS + 1 // a pause: the lease is gone
 	s.step(mesh.Tick{})
-	s.ack(1, 2)
+	s.ackOf(forgotten, 1, 2)
 	if s.node.CanCommit(s.now, when.NoSecond) {
 		t.Error("an answer to a forgotten request gives a lease")
 	}

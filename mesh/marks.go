@@ -115,7 +115,14 @@ func (n *Node) noView() refusal.Word {
 // recover ends the quarantine of an authority once somebody proves the newest state, or the
 // operator has said that it may start without.
 func (n *Node) recover() {
-	if n.state == Joined || !n.mayChange() || n.quarantineLeft() > 0 {
+	if n.state == Joined || !n.mayChange() {
+		return
+	}
+	if n.marks.NeverRan {
+		n.alone() // the first attempt could not be written
+		return
+	}
+	if n.quarantineLeft() > 0 {
 		return
 	}
 	newest := max(1, n.marks.Activated)

@@ -157,6 +157,7 @@ func (n *Node) paused(d when.Span, kind string) {
 		n.excuseAdmissions(d)
 	}
 	n.member.lease.Zero()
+	n.member.asked = n.now.Add(-n.c.Timing.Ask()) // a member asks again at once
 	n.lookAgain()
 	n.print(evidence.New("mesh-fail", "paused").Span("ms", d).Str("kind", kind))
 }

@@ -269,7 +269,11 @@ func (s *solo) confirm(session mesh.Session, v view.View) {
 
 // ack answers the member's latest LeaseReq.
 func (s *solo) ack(session mesh.Session, epoch id.Epoch) {
-	q := latest[*wire.LeaseReq](s)
+	s.ackOf(latest[*wire.LeaseReq](s), session, epoch)
+}
+
+// ackOf acknowledges that request.
+func (s *solo) ackOf(q *wire.LeaseReq, session mesh.Session, epoch id.Epoch) {
 	s.gets(session, epoch, &wire.LeaseAck{Incarnation: q.Incarnation, Digest: q.Digest,
 		AuthorityBoot: q.AuthorityBoot, Nonce: q.Nonce})
 }
