@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"holdfast/rig/journal"
@@ -20,12 +19,12 @@ const (
 
 func partitionDamages() []damage {
 	return slices.Concat(joinDamages(), moveDamages(), detectDamages(), fenceDamages(), stepDamages(),
-		leaseDamages(), isolationDamages(), refusalDamages(), healDamages(), rejoinDamages())
+		lossDamages(), leaseDamages(), isolationDamages(), refusalDamages(), healDamages(),
+		rejoinDamages())
 }
 
-func leaseDamages() []damage {
+func lossDamages() []damage {
 	n1 := idOf(member)
-	dead := journal.End{Outcome: journal.Deadline, Reason: "too slow"}
 	return []damage{
 		{"a member that suspects 1 ms early", set(member, suspect, "silent_ms", "5999"),
 			"member-suspects-own-clock", violated, wrong},
@@ -65,7 +64,12 @@ func leaseDamages() []damage {
 			authority, "state", "current")), "authority-lost", violated, wrong},
 		{"a page with another lease", behindOf(member, lost, answer(member, "GET /mesh/route",
 			authority, "lease_sent_ms", "17")), "authority-lost", violated, wrong},
+	}
+}
 
+func leaseDamages() []damage {
+	dead := journal.End{Outcome: journal.Deadline, Reason: "too slow"}
+	return []damage{
 		{"a commit 1 ms too late", commitAt(6001), "lease-bound", violated, wrong},
 		{"a commit in the lease's last millisecond", commitAt(6000), "lease-bound", held, held0},
 		{"a refusal that turns into a commit", setLast(member, notServed, "status", "ok"),
@@ -249,196 +253,6 @@ func partitionLongDamages() []damage {
 		{"no refused read", func(rs []journal.Record) []journal.Record {
 			return remove(member, "result step=3", count(rs, member, "result step=3"))(rs)
 		}, "read-lease", inconclusive, open},
-	}
-}
-
-// change1 is one change to a journal.
-type change1 = func([]journal.Record) []journal.Record
-
-// behindOf does a change to what comes after the first record of a node that contains a text.
-func behindOf(node, text string, do change1) change1 {
-	return func(records []journal.Record) []journal.Record {
-		i := pick(records, node, text, 1)
-		return renumber(append(records[:i+1:i+1], do(records[i+1:])...))
-	}
-}
-
-// action is the place of the first action of this name.
-func action(records []journal.Record, name string) int {
-	i := slices.IndexFunc(records, func(r journal.Record) bool {
-		return r.Action != nil && r.Action.Name == name
-	})
-	if i < 0 {
-		panic("no action " + name)
-	}
-	return i
-}
-
-// lastAnswerBefore changes a field in the last answer of a node before an action that has a line
-// with a text.
-func lastAnswerBefore(node, name, text, key, value string) change1 {
-	return func(records []journal.Record) []journal.Record {
-		i := action(records, name)
-		request := "GET /mesh/route"
-		if strings.HasPrefix(text, "lease=") {
-			request = "GET /mesh/homes"
-		}
-		lastAnswer(node, request, text, key, value)(records[:i])
-		return records
-	}
-}
-
-// moveFramesOf moves the instants at which a node's frames passed the relay.
-func moveFramesOf(node string, ms int64) change1 {
-	return func(records []journal.Record) []journal.Record {
-		for i, r := range records {
-			if r.Frame != nil && r.Node == node {
-				records[i].At += journal.Time(ms * 1000)
-			}
-		}
-		return records
-	}
-}
-
-// shifted is the value of a field of milliseconds, moved.
-func shifted(line, key string, ms int) string {
-	return strconv.Itoa(number(line, key) + ms)
-}
-
-func number(line, key string) int {
-	n, err := strconv.Atoi(field(key).FindStringSubmatch(line)[2])
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
-// later moves a field of milliseconds of the first such row.
-func later(node, text, key string, ms int) change1 {
-	return func(records []journal.Record) []journal.Record {
-		r := &records[pick(records, node, text, 1)]
-		r.Line = change(r.Line, key, shifted(r.Line, key, ms))
-		return records
-	}
-}
-
-// lateRecord has the first such row arrive later.
-func lateRecord(node, text string, ms int64) change1 {
-	return func(records []journal.Record) []journal.Record {
-		records[pick(records, node, text, 1)].At += journal.Time(ms * 1000)
-		return records
-	}
-}
-
-// last is the place of the last record of a node that contains a text.
-func last(records []journal.Record, node, text string) int {
-	return pick(records, node, text, count(records, node, text))
-}
-
-func count(records []journal.Record, node, text string) int {
-	n := 0
-	for _, r := range records {
-		if is(r, node, text) {
-			n++
-		}
-	}
-	return n
-}
-
-func setLast(node, text, key, value string) change1 {
-	return func(records []journal.Record) []journal.Record {
-		r := &records[last(records, node, text)]
-		r.Line = change(r.Line, key, value)
-		return records
-	}
-}
-
-// commitAt has the member accept its last commit so many milliseconds after it had asked for its
-// last lease.
-func commitAt(ms int) change1 {
-	return func(records []journal.Record) []journal.Record {
-		sent := number(records[pick(records, member, lost, 1)].Line, "lease_sent_ms")
-		return postpone(records, last(records, member, pressed), sent+ms)
-	}
-}
-
-// commitsUntil leaves out the member's own commits that it accepted so many milliseconds after the
-// cut or later.
-func commitsUntil(ms int) change1 {
-	return func(records []journal.Record) []journal.Record {
-		until := records[action(records, journal.ActionCut)].At + journal.Time(ms*1000)
-		return renumber(slices.DeleteFunc(records, func(r journal.Record) bool {
-			return is(r, member, pressed) && r.At > until
-		}))
-	}
-}
-
-// dropRefused leaves out the commits that the isolated member refused.
-func dropRefused(records []journal.Record) []journal.Record {
-	i, j := action(records, journal.ActionCut), action(records, journal.ActionHeal)
-	return renumber(append(slices.DeleteFunc(slices.Clone(records[:j]), func(r journal.Record) bool {
-		return r.N > i+1 && is(r, member, "op=commit status=") && !is(r, member, pressed)
-	}), records[j:]...))
-}
-
-// resultNth changes a row of a lab step that has several, on the console and in the answer.
-func resultNth(node string, step, nth int, key, value string) change1 {
-	return func(records []journal.Record) []journal.Record {
-		text := "result step=" + strconv.Itoa(step) + " "
-		r := &records[pick(records, node, text, nth)]
-		was := r.Line
-		r.Line = change(was, key, value)
-		h := records[pick(records, node, "POST /mesh/step/"+strconv.Itoa(step), 1)].HTTP
-		h.Body = strings.ReplaceAll(h.Body, was, r.Line)
-		return records
-	}
-}
-
-// resultLast changes the row of the second request for a lab step.
-func resultLast(node string, step int, key, value string) change1 {
-	return func(records []journal.Record) []journal.Record {
-		r := &records[pick(records, node, "result step="+strconv.Itoa(step)+" ", 2)]
-		was := r.Line
-		r.Line = change(was, key, value)
-		h := records[pick(records, node, "POST /mesh/step/"+strconv.Itoa(step), 2)].HTTP
-		h.Body = strings.ReplaceAll(h.Body, was, r.Line)
-		return records
-	}
-}
-
-// heard is the instant of the member's clock at which it last heard of the root before the cut.
-func heard(records []journal.Record) int {
-	row := records[pick(records, member, suspect, 1)].Line
-	return number(row, "at") - number(row, "silent_ms")
-}
-
-// readAt has the member serve its last read so many milliseconds after it last heard of the root.
-func readAt(ms int) change1 {
-	return func(records []journal.Record) []journal.Record {
-		served := 0
-		for i := range records {
-			if is(records[i], member, "result step=3 ") && is(records[i], member, "status=ok") {
-				served = i
-			}
-		}
-		return postpone(records, served, heard(records)+ms)
-	}
-}
-
-// postpone has a row made at a later instant of the node's clock, and arrive as much later.
-func postpone(records []journal.Record, i, at int) []journal.Record {
-	r := &records[i]
-	r.At += journal.Time((at - number(r.Line, "at")) * 1000)
-	r.Line = change(r.Line, "at", strconv.Itoa(at))
-	return records
-}
-
-// refusedAt has the member refuse its first read at such an instant.
-func refusedAt(ms int) change1 {
-	return func(records []journal.Record) []journal.Record {
-		r := &records[last(records, member, "result step=3 ")]
-		r.Line = change(r.Line, "at", strconv.Itoa(heard(records)+ms))
-		return records
 	}
 }
 
