@@ -31,16 +31,19 @@ func main() {
 	limit := flag.Duration("time", 10*time.Minute, "for how long")
 	worlds := flag.Uint64("worlds", 0, "how many worlds at most, 0 for no bound")
 	from := flag.Uint64("from", 0, "the first seed, 0 for one that nobody has seen")
+	dense := flag.Bool("dense", false, "only worlds of minutes, with much trouble")
+	failures := flag.Int("failures", 20, "how many failed worlds are enough")
 	flag.Parse()
-	if flag.NArg() > 0 || *limit <= 0 {
-		fmt.Fprintln(os.Stderr, "soak: want no arguments, and a time above zero")
+	if flag.NArg() > 0 || *limit <= 0 || *failures < 1 {
+		fmt.Fprintln(os.Stderr, "soak: want no arguments, and a time and failures above zero")
 		os.Exit(2)
 	}
 	if *from == 0 {
 		*from = uint64(time.Now().UnixNano())
 	}
 	debug.SetGCPercent(garbage)
-	s := &soak{next: *from, first: *from, worlds: *worlds, end: time.Now().Add(*limit)}
+	s := &soak{next: *from, first: *from, worlds: *worlds, failures: *failures, dense: *dense,
+		end: time.Now().Add(*limit)}
 	s.run(runtime.NumCPU())
 	s.report(os.Stdout)
 	if len(s.failed) > 0 {
@@ -51,6 +54,8 @@ func main() {
 // soak is the sum of what worlds have shown.
 type soak struct {
 	first, worlds uint64
+	failures      int
+	dense         bool
 	began, end    time.Time
 	took          time.Duration
 
@@ -64,9 +69,6 @@ type soak struct {
 	measures sim.Measures
 	failed   []sim.Result
 }
-
-// failuresMax is how many failed worlds are enough: the rest of the time would show no more.
-const failuresMax = 20
 
 // run lives through worlds, so many at a time.
 func (s *soak) run(workers int) {
@@ -88,8 +90,11 @@ func (s *soak) take() (uint64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	over := s.worlds > 0 && s.next-s.first >= s.worlds
-	if over || len(s.failed) >= failuresMax || time.Now().After(s.end) {
+	if over || len(s.failed) >= s.failures || time.Now().After(s.end) {
 		return 0, false
+	}
+	for s.dense && sim.Season(s.next) {
+		s.next++
 	}
 	s.next++
 	return s.next - 1, true

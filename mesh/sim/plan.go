@@ -29,6 +29,7 @@ type plan struct {
 
 	faults  []fault
 	weights int
+	season  bool // hours with a fault in a while, not minutes with one every few seconds
 	between Time // mean time between two faults
 	storm   Time // how long there are faults
 	quiet   Time // how long the whole mesh is watched afterwards
@@ -66,6 +67,7 @@ func draw(r *random) plan {
 	p.storm = max(2*Minute, r.between(50, 100)*p.between)
 	p.quiet = r.scale(Minute, 20*Minute)
 	if r.one(3) {
+		p.season = true
 		p.between = r.scale(30*Second, 20*Minute)
 		p.think = r.scale(10*Second, 10*Minute)
 		p.storm = r.between(2*Hour, 16*Hour)
@@ -73,6 +75,13 @@ func draw(r *random) plan {
 	}
 	p.choose(r)
 	return p
+}
+
+// Season reports whether the world of a seed is one of those in which there is trouble in a while
+// only, for hours: they cost a hundred times what the others cost.
+func Season(seed uint64) bool {
+	p := draw(&random{seed})
+	return p.season
 }
 
 // choose draws the faults: each kind that fits the world is there or not.

@@ -39,6 +39,7 @@ var kinds = []fault{
 	{"twin", 2, withTwin, (*world).twin},
 	{"step", 6, withLab, (*world).operate},
 	{"rude", 2, nil, (*world).rude},
+	{"together", 4, nil, (*world).together},
 }
 
 func withMarks(p *plan) bool { return p.marks }
@@ -59,9 +60,21 @@ func (w *world) lasts() Time {
 	case 5:
 		return r.between(11*Second, 13*Second)
 	case 6:
-		return r.between(100*Millisecond, 30*Second)
+		return r.between(100*Millisecond, 40*Second)
 	}
 	return r.scale(10*Second, 3*Minute)
+}
+
+// together is several faults within a moment, as when a rack loses its power: the protocol's
+// windows are open for seconds, and single faults rarely fall into each other's.
+func (w *world) together() {
+	for range 2 + w.random.below(2) {
+		f, _ := w.plan.pick(&w.random)
+		if f.name != "together" {
+			w.later(w.random.upTo([]Time{0, 300 * Millisecond, 3 * Second}[w.random.below(3)]),
+				func() { f.happen(w) })
+		}
+	}
 }
 
 func (w *world) any() *machine    { return w.machines[w.random.below(len(w.machines))] }
@@ -139,6 +152,9 @@ func (w *world) lossy() {
 func (w *world) slow() {
 	m, l, way := w.lane()
 	d, latency := w.lasts(), w.random.scale(20*Millisecond, 12*Second)
+	if w.random.one(3) { // answers about as old as what they answer may be
+		d, latency = w.random.between(10*Second, 40*Second), w.random.between(4*Second, 12*Second)
+	}
 	w.say(m, "has a way "+way+" of "+seconds(latency)+" for "+seconds(d))
 	l.latency = latency
 	w.later(d, func() { l.latency = w.plan.latency })
