@@ -24,7 +24,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
 .PHONY: help image rig-bin qemu-installed qemu rig test test-host test-boot test-rig stdtest bench \
-	fuzz clean
+	sweep fuzz clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ stdtest: qemu-installed ## the standard library's own tests on the bare machine
 
 bench: qemu-installed ## figures in exact instructions, beside the peer's
 	go run ./internal/bench
+
+sweep: ## every trouble of the network over real TCP in virtual time: who could commit, and when
+	@go test -count=1 -timeout 1h -v -run TwoHomes ./kernel/node -args -sweep
 
 fuzz: ## every fuzz target for TIME each
 	go run ./internal/fuzzall -time $(TIME)

@@ -58,8 +58,8 @@ func overlap(a, b *history) (worst time.Duration) {
 	return worst
 }
 
-// slack is the least time from when one node could no longer commit to an object until the other one
-// could: negative when the other began before. It is not ok when no object went that way.
+// slack is the least time from when one node could no longer commit to an object until the other
+// one could: negative when the other began before. It is not ok when no object went that way.
 func slack(from, to *history) (least time.Duration, ok bool) {
 	for i := range from {
 		for _, taken := range to[i].past {

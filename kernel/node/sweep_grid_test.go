@@ -45,7 +45,7 @@ func gridOf(tr trouble, clients bool, rows, columns int) grid {
 	return grid{tr, clients, sparse(rows, phases), sparse(columns, lengths)}
 }
 
-// play plays every cell and prints a table of their fates, when it is asked to.
+// play plays every cell. It prints a table of the fates when it is asked to.
 func (g grid) play(t *testing.T) *sum {
 	began := time.Now()
 	s := &sum{grid: g, fates: map[byte]int{}}
@@ -60,7 +60,10 @@ func (g grid) play(t *testing.T) *sum {
 		}
 		g.print("%6.3f s  %s\n", (time.Duration(p) * phaseStep).Seconds(), row.String())
 	}
-	g.print("%s  (%v)\n", s, time.Since(began).Round(100*time.Millisecond))
+	g.print("%s\n  %-34s%v\n", s, "took", time.Since(began).Round(100*time.Millisecond))
+	if !*whole {
+		t.Logf("%d cells\n%v", s.cells, s)
+	}
 	return s
 }
 
@@ -165,7 +168,7 @@ func (s *sum) String() string {
 		fmt.Fprintf(&b, format+"\n", args...)
 	}
 	line("two homes", "in %d of %d cells", s.twoHomes, s.cells)
-	line("fates", "%d kept its session (%c), %d another session (%c), %d removed and joined again (%c %c)",
+	line("fates", "%d kept its session (%c), %d had another (%c), %d removed, joined again (%c %c)",
 		s.fates[kept], kept, s.fates[redialled], redialled, s.fates[rejoined]+s.fates[returned],
 		rejoined, returned)
 	line("least slack, lease to next home", "%v", &s.slack)
@@ -178,15 +181,14 @@ func (s *sum) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// The table of the promise. With the ADR's own rule for the lease the same run has two homes in many
-// of its cells: that is how we know that this judge can see.
+// By the ADR's own rule for the lease the same runs have two homes in many of their cells: that is
+// how we know that this judge can see.
 func TestNoCutGivesTwoHomes(t *testing.T) {
 	g := gridOf(troubles[0], false, 4, 10)
 	if *whole {
 		g = gridOf(troubles[0], false, phases, lengths)
 	}
 	s := g.play(t)
-	t.Logf("%d cells\n%v", s.cells, s)
 	for _, fate := range []byte{kept, redialled, rejoined, returned} {
 		if s.fates[fate] == 0 {
 			t.Errorf("no cell has the fate %c: the sweep has lost what it is for", fate)
@@ -205,7 +207,6 @@ func TestNoOtherTroubleGivesTwoHomes(t *testing.T) {
 				g = gridOf(tr, false, phases, lengths)
 			}
 			s := g.play(t)
-			t.Logf("%d cells\n%v", s.cells, s)
 			if s.fates[rejoined]+s.fates[returned] == 0 {
 				t.Error("the member was never removed")
 			}
@@ -221,7 +222,6 @@ func TestNoTroubleGivesTwoHomesWhileClientsCommit(t *testing.T) {
 				g = gridOf(tr, true, 4, 10)
 			}
 			s := g.play(t)
-			t.Logf("%d cells\n%v", s.cells, s)
 			if s.commits[0] == 0 || s.commits[1] == 0 {
 				t.Errorf("commits by the authority and by the member: %v", s.commits)
 			}

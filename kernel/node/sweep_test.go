@@ -17,8 +17,8 @@ import (
 
 // The sweep plays one trouble of the network at every phase and of every length: whole nodes, real
 // TLS over real TCP, in virtual time. TCP is what makes it necessary. After a cut its timers decide
-// which side hears first, and it brings the bytes of before the cut, late; a lease that counted from
-// what arrives would be wrong then by as much as the two sides differ.
+// which side hears first, and it brings the bytes of before the cut, late: a lease that counted
+// from what arrives would be wrong then by as much as the two sides differ.
 //
 //	member     ask      ask      |  ask .. suspect .. lost ...  |  recovers, or joins again
 //	authority     ack      ack   |  suspect ... removes it      |
