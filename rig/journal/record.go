@@ -112,13 +112,28 @@ const (
 	ActionCut     = "cut"     // nothing passes between the two nodes any more
 	ActionRelease = "release" // what the relay had kept of the node's frames goes on to the peer
 	ActionHeal    = "heal"    // everything passes again
+	ActionImpair  = "impair"  // what the node sends to the peer passes by a rule, Detail
 )
+
+// The actions that make a machine stand still, and those that let it go on. While it stands still,
+// frames to it are lost.
+const (
+	ActionFreeze = "freeze" // QMP stop: the guest's counter stands still, too
+	ActionThaw   = "thaw"   // QMP cont
+	ActionStall  = "stall"  // SIGSTOP: the guest's counter jumps when it goes on
+	ActionResume = "resume" // SIGCONT
+)
+
+// ActionTamper is a change of the EEPROM of a machine that is off, Detail says which.
+const ActionTamper = "tamper"
 
 // Action is something that the rig did to a machine, or between two. Its record's At is before the
 // attempt.
 type Action struct {
 	Name string `json:"name"`
 	Peer string `json:"peer,omitempty"` // the other node, of an action between two
+	// Detail says more, for people.
+	Detail string `json:"detail,omitempty"`
 	// Done is when it had taken effect. One that ends a machine has when the attempt began: the
 	// machine's KindExit has the rest.
 	Done Time `json:"done_us"`
@@ -146,6 +161,10 @@ type HTTP struct {
 	Status int    `json:"status,omitempty"` // 0 when there was no answer
 	Body   string `json:"body,omitempty"`
 	Error  string `json:"error,omitempty"` // why there was no whole answer
+	// Value is what a PUT asked to store.
+	Value string `json:"value,omitempty"`
+	// Header has the answer's Holdfast headers, without that prefix and in lower case.
+	Header map[string]string `json:"header,omitempty"`
 }
 
 // Step is a step of the fault. A step has two records: one when it begins, without Result, and one

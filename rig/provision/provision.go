@@ -16,6 +16,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
+	"sync/atomic"
 
 	"holdfast/mesh/capability"
 	"holdfast/mesh/home"
@@ -88,7 +90,7 @@ type Cast struct {
 	Seed  uint64
 	Nodes []Node
 
-	serial uint64 // of the newest capability
+	serial *atomic.Uint64 // of the newest capability
 }
 
 // Draw makes a cast of so many nodes, 1 to NodesMax. The same seed gives the same cast. Keys are
@@ -99,7 +101,7 @@ func Draw(seed uint64, nodes int) *Cast {
 	}
 	random := stream("cast", seed)
 	for range drawsMax {
-		c := &Cast{Seed: seed}
+		c := &Cast{Seed: seed, serial: new(atomic.Uint64)}
 		for i := range nodes {
 			c.Nodes = append(c.Nodes, draw(random, i))
 		}
@@ -133,6 +135,14 @@ func draw(random io.Reader, i int) Node {
 	n.Key = ed25519.NewKeyFromSeed(n.seed[:])
 	n.ID = id.NodeOf(n.Key.Public().(ed25519.PublicKey))
 	return n
+}
+
+// Clone adds a machine that has the key of the cast's i-th node and else nothing of it: its own
+// name, address and entropy. Two machines with one key are one node to everybody else.
+func (c *Cast) Clone(i int) {
+	clone := draw(stream("clone", c.Seed), len(c.Nodes))
+	clone.Key, clone.ID, clone.seed = c.Nodes[i].Key, c.Nodes[i].ID, c.Nodes[i].seed
+	c.Nodes = append(c.Nodes, clone)
 }
 
 // spread says whether each node is the home of enough lab objects.
@@ -172,9 +182,8 @@ func (c *Cast) HomeOf(o id.Object) id.Node { return home.Of(o, c.IDs()) }
 
 // Mint makes a capability with the next serial number, signed by the authority, in its text form.
 func (c *Cast) Mint(o id.Object, holder id.Node, rights capability.Rights, epoch id.Epoch) string {
-	c.serial++
 	return capability.Text(capability.Mint(capability.Capability{
-		Object: o, Holder: holder, Rights: rights, Epoch: epoch, Serial: c.serial,
+		Object: o, Holder: holder, Rights: rights, Epoch: epoch, Serial: c.serial.Add(1),
 	}, c.Nodes[0].Key))
 }
 
@@ -197,7 +206,9 @@ func (c *Cast) Config(i int) config.Config {
 		return conf
 	}
 	for _, member := range c.Nodes[1:] {
-		conf.Allow = append(conf.Allow, config.ID(member.ID))
+		if allowed := config.ID(member.ID); !slices.Contains(conf.Allow, allowed) { // or a clone
+			conf.Allow = append(conf.Allow, allowed)
+		}
 	}
 	return conf
 }

@@ -21,8 +21,8 @@ const (
 	// requestTimeout bounds a request with its dial. A node answers in some ten milliseconds, but
 	// gives a lab step whose remote home is out of reach five seconds.
 	requestTimeout = 8 * time.Second
-	// bodyMax is more than the longest answer, 64 rows of GET /mesh/homes.
-	bodyMax = 64 << 10
+	// bodyMax is more than the longest answer: a ring of 256 rows of at most 512 bytes.
+	bodyMax = 256 << 10
 )
 
 // newClient makes an HTTP client on the rig's own station. A connection serves one request, so that
@@ -45,7 +45,8 @@ func newClient(s *netstack.Stack) *http.Client {
 type Answer struct {
 	Status int
 	Body   string
-	Lines  []evidence.Line // of the body, as far as they are evidence or status rows
+	Header map[string]string // those of the mesh, as in journal.HTTP
+	Lines  []evidence.Line   // of the body, as far as they are evidence or status rows
 }
 
 // Refusal is an answer, or a silence, that a run cannot go on with.
@@ -58,6 +59,7 @@ type call struct {
 	method, path string
 	header       http.Header
 	body         io.Reader
+	value        string // that a PUT asks to store
 }
 
 // Get asks a node for a page. Every request is journalled, whatever comes of it.
@@ -82,9 +84,20 @@ func (w *World) ReadAside(node, object, token string) {
 
 // PutAside is described at ReadAside.
 func (w *World) PutAside(node, object, token, value string) {
-	w.aside(node, call{method: http.MethodPut, path: objectPath(object),
+	w.aside(node, put(object, token, value))
+}
+
+// put is a request to commit an object locally.
+func put(object, token, value string) call {
+	return call{method: http.MethodPut, path: objectPath(object),
 		header: http.Header{"Authorization": {"Holdfast " + token}, "Durability": {"local"}},
-		body:   strings.NewReader(value)})
+		body:   strings.NewReader(value), value: value}
+}
+
+// get is a request to read an object at its home, under the write lease.
+func get(object, token string) call {
+	return call{method: http.MethodGet, path: objectPath(object),
+		header: http.Header{"Authorization": {"Holdfast " + token}, "Class": {"authoritative"}}}
 }
 
 func objectPath(name string) string { return "/objects/" + url.PathEscape(name) }
@@ -96,14 +109,15 @@ func (w *World) aside(node string, c call) {
 // request returns a *Refusal for every answer but a whole one with status 200.
 func (w *World) request(ctx context.Context, node string, c call) (Answer, error) {
 	m := w.machine(node)
-	h := &journal.HTTP{Method: c.method, Path: c.path, Sent: w.Journal.Now()}
+	h := &journal.HTTP{Method: c.method, Path: c.path, Value: c.value, Sent: w.Journal.Now()}
+	boot := max(1, int(m.boots.Load()))
 	answer, err := w.exchange(ctx, m, c)
 	if err != nil {
 		h.Error = err.Error()
 	}
-	h.Status, h.Body = answer.Status, answer.Body
+	h.Status, h.Body, h.Header = answer.Status, answer.Body, answer.Header
 	w.Journal.Add(time.Now(), journal.Record{
-		Kind: journal.KindHTTP, Node: node, Boot: max(1, m.boots), HTTP: h,
+		Kind: journal.KindHTTP, Node: node, Boot: boot, HTTP: h,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -139,9 +153,11 @@ func (w *World) exchange(ctx context.Context, m *machine, c call) (Answer, error
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, bodyMax+1))
 	if err == nil && len(text) > bodyMax {
-		text, err = text[:bodyMax], errors.New("longer than 64 KiB")
+		text, err = text[:bodyMax], fmt.Errorf("longer than %d bytes", bodyMax)
 	}
-	answer := Answer{Status: response.StatusCode, Body: string(text)}
+	answer := Answer{
+		Status: response.StatusCode, Body: string(text), Header: known(response.Header),
+	}
 	for line := range strings.Lines(answer.Body) {
 		line = strings.TrimSuffix(line, "\n")
 		l, parseErr := evidence.Parse(line)
@@ -153,6 +169,25 @@ func (w *World) exchange(ctx context.Context, m *machine, c call) (Answer, error
 		}
 	}
 	return answer, err
+}
+
+// headerPrefix begins the headers in which a node says what it knows of an object.
+const headerPrefix = "Holdfast-"
+
+// known is what a journal keeps of an answer's headers; nil for none.
+func known(header http.Header) map[string]string {
+	var kept map[string]string
+	for key, values := range header {
+		name, ours := strings.CutPrefix(key, headerPrefix)
+		if !ours {
+			continue
+		}
+		if kept == nil {
+			kept = make(map[string]string)
+		}
+		kept[strings.ToLower(name)] = values[0]
+	}
+	return kept
 }
 
 // Poll asks a node for a page again and again until an answer satisfies want or ctx ends, whether

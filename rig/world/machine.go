@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,8 +26,11 @@ type machine struct {
 	eeprom  string   // file
 	console *os.File // raw, all boots
 
-	boots   int
+	boots   atomic.Int32
 	process *qemu.Process // nil before the first boot and after an end
+
+	// epoch is that of the newest view that the node has printed since it started, 0 for none.
+	epoch atomic.Uint64
 
 	// ending is held while the rig ends the process, so that the journal has the action before the
 	// exit that it caused.
@@ -91,8 +95,7 @@ func (w *World) Boot(ctx context.Context, node string) error {
 	if m.process != nil {
 		panic("world: " + node + " is running")
 	}
-	m.boots++
-	count := m.boots
+	count := int(m.boots.Add(1))
 	if err := heading(m.console, node, count); err != nil {
 		return fmt.Errorf("rig: console of %s: %w", node, err)
 	}
@@ -124,13 +127,34 @@ func (w *World) stillborn(ctx context.Context, m *machine, err error) error {
 		w.journalAction(m, "", journal.ActionQuit, now)
 	}
 	w.Journal.Add(now, journal.Record{
-		Kind: journal.KindExit, Node: m.node.Name, Boot: m.boots,
+		Kind: journal.KindExit, Node: m.node.Name, Boot: int(m.boots.Load()),
 		Exit: &journal.Exit{Text: err.Error()},
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// Tamper changes the content of the EEPROM of a node whose machine is off. detail says it for people.
+func (w *World) Tamper(node, detail string, change func(eeprom []byte) error) error {
+	m := w.machine(node)
+	if m.process != nil {
+		panic("world: " + node + " is running")
+	}
+	at := time.Now()
+	content, err := os.ReadFile(m.eeprom)
+	if err == nil {
+		err = change(content)
+	}
+	if err == nil {
+		err = os.WriteFile(m.eeprom, content, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("rig: EEPROM of %s: %w", node, err)
+	}
+	w.journalDetail(m, journal.Action{Name: journal.ActionTamper, Detail: detail}, at)
+	return nil
 }
 
 // describeMachine is what QEMU is started with for a boot of a node.
@@ -216,6 +240,7 @@ func (w *World) end(m *machine, action string, do func() error) error {
 	m.ending.Lock()
 	defer m.ending.Unlock()
 	defer func() { m.process = nil }()
+	defer m.epoch.Store(0)
 	select {
 	case <-m.process.Done():
 		return fmt.Errorf("rig: %s %s: it had ended before", action, m.node.Name)
@@ -232,8 +257,14 @@ func (w *World) end(m *machine, action string, do func() error) error {
 // journalAction journals what was done to a machine, or between it and a peer, from an instant on
 // until now.
 func (w *World) journalAction(m *machine, peer, action string, at time.Time) {
+	w.journalDetail(m, journal.Action{Name: action, Peer: peer}, at)
+}
+
+// journalDetail journals an action, except for when it had taken effect, which is now.
+func (w *World) journalDetail(m *machine, action journal.Action, at time.Time) {
+	action.Done = w.Journal.Now()
 	w.Journal.Add(at, journal.Record{
-		Kind: journal.KindAction, Node: m.node.Name, Boot: max(1, m.boots),
-		Action: &journal.Action{Name: action, Peer: peer, Done: w.Journal.Now()},
+		Kind: journal.KindAction, Node: m.node.Name, Boot: max(1, int(m.boots.Load())),
+		Action: &action,
 	})
 }

@@ -46,6 +46,30 @@ func (w *World) Heal(node, peer string) error {
 	})
 }
 
+// Impair makes what a node sends to a peer pass by a rule, until Heal. detail says it for people.
+func (w *World) Impair(node, peer string, rule relay.Rule, detail string) error {
+	m := w.machine(node)
+	w.since = w.Journal.Len()
+	at := time.Now()
+	if err := w.relay.Path(m.port, w.machine(peer).port).Set(rule); err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	action := journal.Action{Name: journal.ActionImpair, Peer: peer, Detail: detail}
+	w.journalDetail(m, action, at)
+	return nil
+}
+
+// Yield heals as well, but what the relay has kept between the two nodes is not lost: it goes on,
+// in the order in which it came.
+func (w *World) Yield(node, peer string) error {
+	return w.between(node, peer, journal.ActionHeal, func(there, back *relay.Path) error {
+		w.relay.Heal(w.machine(node).port, w.machine(peer).port)
+		there.Release(-1)
+		back.Release(-1)
+		return nil
+	})
+}
+
 // between does something to the two directions between two nodes and journals it.
 func (w *World) between(
 	node, peer, action string, do func(there, back *relay.Path) error,

@@ -73,7 +73,8 @@ type World struct {
 	machines []*machine
 	watchers sync.WaitGroup
 	callers  sync.WaitGroup // requests that nobody waits for
-	since    int            // where in the journal Await begins
+	traffic  traffic
+	since    int // where in the journal Await begins
 }
 
 // Stopped is why a run is not worth going on with.
@@ -147,6 +148,7 @@ func (w *World) watch() func(journal.Record) {
 		if alarm, ok := watch.See(r); ok {
 			w.cancel(&Stopped{alarm})
 		}
+		w.noteEpoch(r)
 	}
 }
 
@@ -201,6 +203,7 @@ func (w *World) Linger(ctx context.Context) {
 // Close ends every machine and every goroutine, writes the journal's end and the capture's, and
 // removes the temporary files. Its error is about the artefacts; trouble makes the end say so.
 func (w *World) Close(end journal.End) error {
+	w.Hush()
 	for _, m := range w.machines {
 		w.quit(m)
 	}
