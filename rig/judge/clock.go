@@ -13,10 +13,10 @@ import (
 // makes the one from the other; the rest is for the rate at which the host disciplines its clocks.
 const driftPPM = 100
 
-// Clock maps the time of one boot of one node to the rig's. A reading of the guest's counter that
-// happened between two instants of the rig bounds the offset from both sides; a console line bounds
-// it from above, because it was stamped before it arrived. All bounds together leave a narrow
-// interval, or, when the guest's time did not run evenly, none.
+// Clock maps the time of one stretch of one node's life to the rig's. A reading of the guest's
+// counter that happened between two instants of the rig bounds the offset from both sides; a
+// console line bounds it from above, because it was stamped before it arrived. All bounds together
+// leave a narrow interval, or, when the guest's time did not run evenly, none.
 type Clock struct {
 	low, high time.Duration // the rig's time less the guest's lies between these
 	bounded   bool          // there is a bound from below, too
@@ -25,20 +25,97 @@ type Clock struct {
 // millisecond is what truncation hides of a guest's reading.
 const millisecond = time.Millisecond
 
-// clock gathers the bounds of a boot. Its second result is false when they contradict each other or
-// there are not enough.
-func (r *Run) clock(node string, count int) (Clock, bool) {
+// stretch is a part of a node's life in which its counter ran on by itself: from its start, a
+// reset, or the end of a halt in which the counter stood still, to the next of these.
+type stretch struct {
+	node     string
+	boot     int
+	from, to int          // record numbers: from is in it, to is not
+	since    journal.Time // a request that is older may have been read before it
+	until    journal.Time // when the counter stopped, or started anew
+}
+
+// stretches returns those of a node, in order.
+func (r *Run) stretches(node string) []stretch {
+	var all []stretch
+	for _, record := range r.Records {
+		if record.Node != node || record.Boot == 0 {
+			continue
+		}
+		n := len(all)
+		started := n == 0 || record.Boot > all[n-1].boot
+		if freezes := record.Kind == journal.KindAction &&
+			record.Action.Name == journal.ActionFreeze; freezes && n > 0 {
+			all[n-1].until = record.Action.Done
+		}
+		if !started && !begins(record) {
+			continue
+		}
+		if n > 0 {
+			all[n-1].to, all[n-1].until = record.N, min(all[n-1].until, record.At)
+		}
+		s := stretch{
+			node: node, boot: record.Boot, from: record.N, to: len(r.Records) + 1, until: r.EndAt,
+		}
+		if !started {
+			s.since = record.At
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// begins says whether a running node's counter begins anew with a record, or goes on after it stood
+// still.
+func begins(r journal.Record) bool {
+	switch r.Kind {
+	case journal.KindEvent:
+		return r.Event.Name == eventReset
+	case journal.KindAction:
+		return r.Action.Name == journal.ActionThaw
+	}
+	return false
+}
+
+// clockAt is the clock of a node around the record of the given number.
+func (r *Run) clockAt(node string, n int) (Clock, bool) {
+	for _, s := range r.stretches(node) {
+		if s.from <= n && n < s.to {
+			return r.clock(s)
+		}
+	}
+	return Clock{}, false
+}
+
+// clockOf is the clock of the stretch of a boot in which a node's counter showed t.
+func (r *Run) clockOf(node string, count int, t when.Instant) (Clock, bool) {
+	for _, s := range r.stretches(node) {
+		c, ok := r.clock(s)
+		if s.boot != count || !ok {
+			continue
+		}
+		if from, to := c.at(t); from <= s.until && to >= s.since {
+			return c, true
+		}
+	}
+	return Clock{}, false
+}
+
+// clock gathers the bounds of a stretch. Its second result is false when they contradict each other
+// or there are not enough.
+func (r *Run) clock(s stretch) (Clock, bool) {
 	c := Clock{low: -1 << 62, high: 1 << 62}
 	below := func(d time.Duration) { c.high = min(c.high, d) }
 	above := func(d time.Duration) { c.low, c.bounded = max(c.low, d), true }
 	for _, row := range r.Rows {
-		if at, ok := row.Time(); ok && row.Node == node && row.Boot == count {
+		if at, ok := row.Time(); ok && row.Node == s.node && s.from <= row.N && row.N < s.to {
 			below(sinceStart(row.Seen) - guest(at))
 		}
 	}
-	for _, record := range r.requests(node, "GET", "/mesh") {
+	for _, record := range r.requests(s.node, "GET", "/mesh") {
 		status, ok := statusLine(record.HTTP)
-		if !ok || record.Boot != count {
+		inside := s.from <= record.N && record.N < s.to && record.HTTP.Sent >= s.since
+		if !ok || record.Boot != s.boot || !inside {
 			continue
 		}
 		if now, ok := status.GetInstant("now_ms"); ok {

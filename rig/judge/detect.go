@@ -120,7 +120,7 @@ func (q *inquiry) rigClock(b Boundary, observer, victim string) {
 		return
 	}
 	q.cite(last.N)
-	clock, ok := q.run.clock(row.Node, row.Boot)
+	clock, ok := q.run.clockAt(row.Node, row.N)
 	if !ok {
 		q.missing("the clock of %s cannot be mapped to the rig's", row.Node)
 		return

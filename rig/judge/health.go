@@ -119,20 +119,24 @@ func (q *inquiry) rigWell() {
 }
 
 func (q *inquiry) clocksEven() {
-	for _, r := range q.run.Records {
-		if r.Kind != journal.KindBoot {
-			continue
+	for _, n := range q.run.Info.Nodes {
+		read := make(map[int]bool) // by boot
+		for _, s := range q.run.stretches(n.Name) {
+			q.cite(s.from)
+			c, ok := q.run.clock(s)
+			switch {
+			case c.bounded && !ok:
+				q.missing("the clock of %s, boot %d, jumped against the rig's by at least %s",
+					n.Name, s.boot, seconds(c.low-c.high))
+			case ok:
+				q.fact("%s to %s", n.Name, seconds(c.unsharp()))
+			}
+			read[s.boot] = read[s.boot] || c.bounded
 		}
-		q.cite(r.N)
-		c, ok := q.run.clock(r.Node, r.Boot)
-		switch {
-		case !c.bounded:
-			q.missing("no reading of the clock of %s, boot %d", r.Node, r.Boot)
-		case !ok:
-			q.missing("the clock of %s, boot %d, jumped against the rig's by at least %s",
-				r.Node, r.Boot, seconds(c.low-c.high))
-		default:
-			q.fact("%s to %s", r.Node, seconds(c.unsharp()))
+		for _, r := range q.run.Records {
+			if r.Kind == journal.KindBoot && r.Node == n.Name && !read[r.Boot] {
+				q.missing("no reading of the clock of %s, boot %d", n.Name, r.Boot)
+			}
 		}
 	}
 }

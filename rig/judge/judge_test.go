@@ -185,7 +185,7 @@ func TestAClockLiesBetweenItsReadings(t *testing.T) {
 	// most 101 ms.
 	r := runOf(t, printed(401*ms, "mesh-fail: disabled reason=config at=300"),
 		reading(495*ms, 505*ms, 400))
-	c, ok := r.clock("n0", 1)
+	c, ok := r.clockAt("n0", 2)
 	if !ok {
 		t.Fatal("no clock")
 	}
@@ -203,15 +203,16 @@ func TestAClockWithoutAReadingOrWithAJumpIsNone(t *testing.T) {
 	for name, r := range map[string]*Run{
 		"only lines": runOf(t, printed(401*ms, "mesh-fail: disabled reason=config at=300")),
 		"a jump":     runOf(t, reading(495*ms, 505*ms, 400), reading(2495*ms, 2505*ms, 600)),
-		"another boot": runOf(t, func() journal.Record {
-			r := reading(495*ms, 505*ms, 400)
-			r.Boot = 2
-			return r
-		}()),
+		"another boot": runOf(t, printed(401*ms, "mesh-fail: disabled reason=config at=300"),
+			func() journal.Record {
+				r := reading(495*ms, 505*ms, 400)
+				r.Boot = 2
+				return r
+			}()),
 		"no answer": runOf(t, journal.Record{At: 5 * ms, Kind: journal.KindHTTP, Node: "n0", Boot: 1,
 			HTTP: &journal.HTTP{Method: "GET", Path: "/mesh", Error: "timeout"}}),
 	} {
-		if c, ok := r.clock("n0", 1); ok {
+		if c, ok := r.clockAt("n0", 2); ok {
 			t.Errorf("%s gives %+v", name, c)
 		}
 	}

@@ -207,7 +207,7 @@ func (q *inquiry) beforeRehome(epoch id.Epoch, member, authority string) {
 		return
 	}
 	sent, ok := lost.GetInstant("lease_sent_ms")
-	clock, even := q.run.clock(member, lost.Boot)
+	clock, even := q.run.clockAt(member, lost.N)
 	if !ok || !even {
 		q.missing("when %s asked for its last lease is not known", member)
 		return

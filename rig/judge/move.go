@@ -74,7 +74,7 @@ func (q *inquiry) order(first, second Row) {
 
 // instant is the span of the rig's time in which a row was made.
 func (q *inquiry) instant(row Row) (from, to journal.Time, ok bool) {
-	clock, ok := q.run.clock(row.Node, row.Boot)
+	clock, ok := q.run.clockAt(row.Node, row.N)
 	if !ok {
 		q.missing("the clock of %s cannot be mapped to the rig's", row.Node)
 		return 0, 0, false

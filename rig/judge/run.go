@@ -72,7 +72,7 @@ func New(records []journal.Record) (*Run, error) {
 			case torn[boot{record.Node, record.Boot}] == record.N:
 			case err == nil:
 				r.Rows = append(r.Rows, Row{line, record.N, record.Node, record.Boot, record.At})
-			case console(record.Line) == unparsable:
+			case console(record.Line) == unparsable && !watch.broken[record.N]:
 				r.hazards[record.N] = unparsable
 			}
 		case journal.KindEnd:

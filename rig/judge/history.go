@@ -1,0 +1,122 @@
+package judge
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/wire"
+	"holdfast/rig/journal"
+)
+
+// What the traffic of a run proves, and what it does not.
+//
+// A request for an object that was answered with ok says that its home did it at some instant
+// between the request and the answer, both on the rig's clock; no guest's clock is asked. Which
+// home, in which term, and which version it made or read stands in the answer. A request without an
+// answer, or with a refusal, proves nothing: it may have been done, or be done later.
+//
+// A term is the time in which one boot of one node is the home of an object under one home epoch.
+// The authority makes terms, one after the other, and a later one must not begin to act before the
+// earlier one has ended for good. So two things cannot be under the promise of one home, whatever
+// the instants between request and answer were: that two boots act in one term, and that something
+// done in an earlier term was begun after something done in a later one was answered. Conversely,
+// when neither is there, instants can be chosen such that one home acts at a time: these two are all
+// that answers alone can show. What the home could have done and was not asked to do they do not
+// show; for that the traffic is dense, and RoundTrip and LeaseOver look at the leases themselves.
+
+// done is an answered request for an object: what a home did, and when at the earliest and latest.
+type done struct {
+	n         int // of its record
+	row       int // of the row on the console that says so, 0 for none
+	node      string
+	object    string // its name
+	from, to  journal.Time
+	commit    bool
+	home      id.Node
+	boot      string // nonce of the home's boot when it was the node that was asked, else empty
+	homeEpoch id.Epoch
+	version   uint64
+	value     string
+}
+
+// local says whether the home is the node that was asked. Only then is it known which boot of it,
+// and, if two machines have one key, which machine it was.
+func (d *done) local() bool { return d.boot != "" }
+
+// what is for people.
+func (d *done) what() string {
+	op := "read"
+	if d.commit {
+		op = "commit"
+	}
+	return fmt.Sprintf("the %s of version %d through %s (%s)", op, d.version, d.node, d.from)
+}
+
+// objectsPath begins the path of a request for an object.
+const objectsPath = "/objects/"
+
+// history returns the answered requests for objects, in the order of their answers. One whose
+// answer does not tell what it must tell is reported.
+func (q *inquiry) history() []done {
+	seen := make(map[string]Row)
+	for _, row := range q.run.rows("", "mesh-route", "result") {
+		seen[row.Line.String()] = row
+	}
+	var all []done
+	for _, record := range q.run.Records {
+		if record.Kind != journal.KindHTTP || record.HTTP.Status != 200 || record.HTTP.Error != "" {
+			continue
+		}
+		name, object := strings.CutPrefix(record.HTTP.Path, objectsPath)
+		// A read under a read lease, or of any copy, is no act of a home.
+		if !object || record.HTTP.Method == "GET" &&
+			record.HTTP.Header["class"] != wire.Authoritative.String() {
+			continue
+		}
+		d, err := readDone(record)
+		if err != nil {
+			q.cite(record.N)
+			q.violated("%s answered %s %s with ok and %v", record.Node, record.HTTP.Method,
+				record.HTTP.Path, err)
+			continue
+		}
+		if unescaped, err := url.PathUnescape(name); err == nil {
+			name = unescaped
+		}
+		d.object = name
+		if row, ok := seen[strings.TrimSuffix(record.HTTP.Body, "\n")]; ok && d.commit {
+			d.row, d.to = row.N, min(d.to, row.Seen)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// readDone reads what an answer with ok says.
+func readDone(r journal.Record) (d done, err error) {
+	h := r.HTTP
+	d = done{n: r.N, node: r.Node, from: h.Sent, to: r.At, commit: h.Method == "PUT", value: h.Body}
+	if d.home, err = id.ParseNode(h.Header["home"]); err != nil {
+		return d, fmt.Errorf("no home: %w", err)
+	}
+	if d.homeEpoch, err = id.ParseEpoch(h.Header["home-epoch"]); err != nil {
+		return d, fmt.Errorf("no home epoch: %w", err)
+	}
+	if d.version, err = strconv.ParseUint(h.Header["version"], 10, 64); err != nil {
+		return d, fmt.Errorf("no version: %w", err)
+	}
+	request, err := wire.ParseRequest(h.Header["request"])
+	if err != nil {
+		return d, fmt.Errorf("no request: %w", err)
+	}
+	if id.Node(request.Client) == d.home {
+		d.boot = request.Boot.String()
+	}
+	if d.commit {
+		d.value = h.Value
+	}
+	return d, nil
+}
