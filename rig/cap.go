@@ -11,7 +11,6 @@ import (
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/rig/journal"
-	"holdfast/rig/provision"
 )
 
 // capCommand mints a capability with the authority's key of a run, which comes of the run's seed.
@@ -74,7 +73,15 @@ func (c *capCommand) mint(
 		minted.Rights |= rights[r]
 	}
 	info := records[0].Run
-	cast := provision.Draw(info.Seed, len(info.Nodes))
+	f, err := findFault(info.Fault)
+	if err != nil {
+		return token, err
+	}
+	cast := f.Cast(info.Seed)
+	if len(cast.Nodes) != len(info.Nodes) {
+		return token, fmt.Errorf("it has %d nodes, %s has %d", len(info.Nodes), f.Name,
+			len(cast.Nodes))
+	}
 	known := false
 	for i, n := range info.Nodes {
 		drawn := &cast.Nodes[i]

@@ -21,6 +21,9 @@ func (c *listCommand) Run() error {
 		if f.Long {
 			about += "; takes minutes, so that it runs only when it is named"
 		}
+		if f.Short {
+			about += "; a part of another, and runs only when it is named"
+		}
 		fmt.Fprintf(table, "%s\t%s\n", f.Name, about)
 		if c.Plan {
 			if err := table.Flush(); err != nil {
@@ -28,6 +31,13 @@ func (c *listCommand) Run() error {
 			}
 			plan(f)
 		}
+	}
+	if err := table.Flush(); err != nil || c.Plan {
+		return err
+	}
+	fmt.Println("\nGroups:")
+	for _, g := range scenario.Groups() {
+		fmt.Fprintf(table, "%s\t%s\n", g.Name, g.About)
 	}
 	return table.Flush()
 }

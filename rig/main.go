@@ -66,8 +66,8 @@ func command(args []string) int {
 		kong.Description("Boot Holdfast nodes in QEMU, break them on purpose, prove what held."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Vars{
-			"faults": strings.Join(faultNames(all), ", "),
-			"long":   strings.Join(faultNames(long), ", "),
+			"faults": strings.Join(faultNames(), ", "),
+			"groups": strings.Join(groups(), "; "),
 		},
 	)
 	parsed, err := parser.Parse(args)
@@ -113,24 +113,28 @@ func interruptible() (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-func faultNames(which func(*scenario.Fault) bool) []string {
+func faultNames() []string {
 	var names []string
 	for _, f := range scenario.All() {
-		if which(f) {
-			names = append(names, f.Name)
-		}
+		names = append(names, f.Name)
 	}
 	return names
 }
 
-func all(*scenario.Fault) bool    { return true }
-func long(f *scenario.Fault) bool { return f.Long }
+// groups says of each group what it is.
+func groups() []string {
+	var all []string
+	for _, g := range scenario.Groups() {
+		all = append(all, g.Name+" ("+g.About+")")
+	}
+	return all
+}
 
 // findFault is scenario.Find with an error that helps.
 func findFault(name string) (*scenario.Fault, error) {
 	f, ok := scenario.Find(name)
 	if !ok {
-		return nil, fmt.Errorf("no fault %q; there are %s", name, strings.Join(faultNames(all), ", "))
+		return nil, fmt.Errorf("no fault %q; there are %s", name, strings.Join(faultNames(), ", "))
 	}
 	return f, nil
 }

@@ -22,7 +22,6 @@ import (
 	"holdfast/qemu"
 	"holdfast/rig/judge"
 	"holdfast/rig/progress"
-	"holdfast/rig/provision"
 	"holdfast/rig/report"
 	"holdfast/rig/scenario"
 	"holdfast/rig/world"
@@ -30,7 +29,7 @@ import (
 
 // runCommand runs faults.
 type runCommand struct {
-	Fault []string `short:"f" default:"kill-peer" help:"Repeatable: ${faults}; all: all but ${long}."`
+	Fault []string `short:"f" default:"kill-peer" help:"Repeatable: ${faults}; or a group: ${groups}."`
 
 	Image string `default:"build/holdfast.elf" help:"Node image."`
 
@@ -80,11 +79,9 @@ func (c *runCommand) faults() ([]*scenario.Fault, error) {
 		}
 	}
 	for _, name := range c.Fault {
-		if name == "all" {
-			for _, f := range scenario.All() {
-				if !f.Long {
-					add(f)
-				}
+		if group, ok := scenario.FindGroup(name); ok {
+			for _, f := range group {
+				add(f)
 			}
 			continue
 		}
@@ -251,7 +248,7 @@ func (s *session) drive(
 	}
 	w, err := world.Open(ctx, world.Config{
 		Fault: f.Name, Image: s.Image, SHA256: s.sha256, RAM: s.RAM, QEMU: s.qemu,
-		Folder: folder, Cast: provision.Draw(s.seed, f.Nodes), Patient: patience,
+		Folder: folder, Cast: f.Cast(s.seed), Patient: patience,
 		Configure: f.Configure,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/nvram/config"
@@ -27,7 +28,9 @@ type Fault struct {
 	About string // one line: what the rig does
 	Proof string // one sentence: what has been shown when every check held
 	Nodes int    // of the cast
-	Long  bool   // runs for minutes, and only when it is named
+	Clone bool   // one more machine has the member's key
+	Long  bool   // runs for minutes
+	Short bool   // is a part of another fault, for those in a hurry
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
 	Configure func(cast *provision.Cast, i int, node *config.Config)
 	Steps     []Step
@@ -50,7 +53,46 @@ func All() []*Fault {
 	return []*Fault{
 		none(), killPeer(), partition(), partitionLong(),
 		noPeer(), wrongAuthority(), noRoute(), restart(),
+		freezePeer(), freezePeer20s(), freezeRoot(), stallPeer(), stallPeer8s(), stallRoot(),
+		oneWayIn(), oneWayOut(), hold(), holdShort(), flap(), lossy(),
+		halfOpen(), clone(), restartRoot(), restartRootOnce(),
 	}
+}
+
+// Group is a set of faults that run together.
+type Group struct {
+	Name  string
+	About string // what is in it
+	has   func(*Fault) bool
+}
+
+// quick is what a quick look at clocks, network and restarts consists of: about two minutes, two
+// faults at a time.
+var quick = []string{
+	"freeze-peer-20s", "stall-peer-8s", "one-way-in", "one-way-out", "hold-short", "half-open",
+	"clone", "restart-root-once",
+}
+
+// Groups returns the sets.
+func Groups() []Group {
+	return []Group{
+		{"quick", strings.Join(quick, ", "),
+			func(f *Fault) bool { return slices.Contains(quick, f.Name) }},
+		{"all", "all but those that take minutes and those that are a part of another",
+			func(f *Fault) bool { return !f.Long && !f.Short }},
+		{"every", "all but those that are a part of another",
+			func(f *Fault) bool { return !f.Short }},
+	}
+}
+
+// FindGroup returns the faults of the group of this name.
+func FindGroup(name string) ([]*Fault, bool) {
+	for _, g := range Groups() {
+		if g.Name == name {
+			return slices.DeleteFunc(All(), func(f *Fault) bool { return !g.has(f) }), true
+		}
+	}
+	return nil, false
 }
 
 // Find returns the fault of this name.
@@ -61,6 +103,15 @@ func Find(name string) (*Fault, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Cast draws who takes part.
+func (f *Fault) Cast(seed uint64) *provision.Cast {
+	cast := provision.Draw(seed, f.Nodes)
+	if f.Clone {
+		cast.Clone(1)
+	}
+	return cast
 }
 
 // AllChecks is the fault's own checks, then those of every run.
