@@ -11,23 +11,8 @@ import (
 	"holdfast/rig/journal"
 )
 
-// What the traffic of a run proves, and what it does not.
-//
-// A request for an object that was answered with ok says that its home did it at some instant
-// between the request and the answer, both on the rig's clock; no guest's clock is asked. Which
-// home, in which term, and which version it made or read stands in the answer. A request without an
-// answer, or with a refusal, proves nothing: it may have been done, or be done later.
-//
-// A term is the time in which one boot of one node is the home of an object under one home epoch.
-// The authority makes terms, one after the other, and a later one must not begin to act before the
-// earlier one has ended for good. So two things cannot be under the promise of one home, whatever
-// the instants between request and answer were: that two boots act in one term, and that something
-// done in an earlier term was begun after something done in a later one was answered. Conversely,
-// when neither is there, instants can be chosen such that one home acts at a time: these two are all
-// that answers alone can show. What the home could have done and was not asked to do they do not
-// show; for that the traffic is dense, and RoundTrip and LeaseOver look at the leases themselves.
-
 // done is an answered request for an object: what a home did, and when at the earliest and latest.
+// The package comment says what that proves.
 type done struct {
 	n         int // of its record
 	row       int // of the row on the console that says so, 0 for none

@@ -10,7 +10,8 @@ import (
 )
 
 // Quarantine asks whether an authority that was started again signed and served nothing before the
-// failure window had passed since it started, and then an epoch that nobody had seen (rules L7, L8).
+// failure window had passed since it started, and then an epoch that nobody had seen (rules L7,
+// L8).
 func Quarantine(authority string, window time.Duration, boots ...int) Check {
 	return Check{
 		Name: "quarantine", Source: "L7, L8",

@@ -6,8 +6,32 @@
 // value and what remains when nothing was there to judge: unknown is not pass. A held or violated
 // check cites the records that show it, and where a bound is involved says how much of it was left.
 //
-// The questions come from ADR-0008 and from the system's specification, sections 4 to 8; each check
+// The questions come from ADR-0008 and from the system's specification, sections 4 to 9; each check
 // names its section.
+//
+// # What the answers to traffic prove
+//
+// While the rig breaks things it asks every node, all the time, to commit and to read objects. A
+// request that was answered with ok says that its home did it at some instant between the request
+// and the answer, both on the rig's clock; no guest's clock is asked. Which home, in which term,
+// and which version it made or read stands in the answer. A row on the home's console that says the
+// same is an earlier bound than the answer. A request without an answer, or with a refusal, proves
+// nothing: it may have been done, or be done later.
+//
+// A term is the time in which one boot of one node is the home of an object under one home epoch.
+// The authority makes terms one after the other, and a later one must not begin to act before the
+// earlier one has ended for good. So whatever the instants between request and answer were, two
+// things break the promise of one home at a time: that two boots act in one term, and that
+// something done in an earlier term was asked for after something done in a later one had been
+// answered. When neither is there, instants can be chosen such that one home acts at a time: more
+// than these two answers alone cannot show (OneHome).
+//
+// Nor do they show what a home could have done and was not asked to do. The traffic is dense for
+// that reason, and two more checks look at the right to commit itself. RoundTrip: a lease needs a
+// request and an answer that passed the relay, so that a commit of a member without a round trip in
+// the time of a lease before it was made without one. LeaseOver: the authority, whose removal is
+// the first instant at which it can commit in a member's place, must not remove before the member's
+// last lease is over.
 package judge
 
 import (

@@ -113,9 +113,11 @@ type pass struct {
 	of   string
 }
 
-func (s pass) String() string                               { return fmt.Sprintf("%v of %s", s.time, s.of) }
-func (s pass) Limit() time.Duration                         { return s.time + rowSlack }
-func (s pass) Do(ctx context.Context, w *world.World) error { return elapse(ctx, s.time) }
+func (s pass) String() string       { return fmt.Sprintf("%v of %s", s.time, s.of) }
+func (s pass) Limit() time.Duration { return s.time + rowSlack }
+func (s pass) Do(ctx context.Context, _ *world.World) error {
+	return elapse(ctx, s.time)
+}
 
 // elapse returns after so much time of the rig's clock, or with the reason why it cannot.
 func elapse(ctx context.Context, d time.Duration) error {

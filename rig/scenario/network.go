@@ -49,7 +49,9 @@ func holding(name string, times ...time.Duration) *Fault {
 }
 
 // flapTimes is how long the way is cut: around the failure window.
-var flapTimes = []time.Duration{11 * time.Second, 13 * time.Second, 11 * time.Second, 13 * time.Second}
+var flapTimes = []time.Duration{
+	11 * time.Second, 13 * time.Second, 11 * time.Second, 13 * time.Second,
+}
 
 // flap cuts the way between the two nodes for a little less and a little more than the failure
 // window.

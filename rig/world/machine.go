@@ -136,7 +136,8 @@ func (w *World) stillborn(ctx context.Context, m *machine, err error) error {
 	return err
 }
 
-// Tamper changes the content of the EEPROM of a node whose machine is off. detail says it for people.
+// Tamper changes the content of the EEPROM of a node whose machine is off. detail says it for
+// people.
 func (w *World) Tamper(node, detail string, change func(eeprom []byte) error) error {
 	m := w.machine(node)
 	if m.process != nil {
