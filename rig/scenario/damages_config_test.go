@@ -20,6 +20,12 @@ func wrongAuthorityDamages() []damage {
 			"mesh", "joined"), "stays-outside", violated, wrong},
 		{"a member that may commit", lastAnswer(member, "GET /mesh", "role=", "mutable", "1"),
 			"stays-outside", violated, wrong},
+		{"a member that calls itself the authority", lastAnswer(member, "GET /mesh", "role=",
+			"role", "authority"), "stays-outside", violated, wrong},
+		{"a member with an epoch", lastAnswer(member, "GET /mesh", "role=", "epoch", "1"),
+			"stays-outside", violated, wrong},
+		{"a member with a digest", lastAnswer(member, "GET /mesh", "role=", "digest", digest(1)),
+			"stays-outside", violated, wrong},
 		{"a member that lists members", answerBody(member, "GET /mesh", func(h *journal.HTTP) {
 			h.Body += "member id=" + n0 + " state=alive age_ms=1 incarnation=1\n"
 		}), "stays-outside", violated, wrong},
@@ -41,7 +47,7 @@ func noRouteDamages() []damage {
 	const disabled = "mesh-route: disabled"
 	lease := "mesh-route: lease object=" + homed(root) + " state=active home=" + n0 +
 		" home_epoch=2 at=1000"
-	return []damage{
+	return append(counterDamages(), []damage{
 		{"no confirmation", drop(member, confirmed), "join", inconclusive, open},
 		{"a node that does not say that routing is off", drop(member, disabled),
 			"routing-off", inconclusive, open},
@@ -59,15 +65,26 @@ func noRouteDamages() []damage {
 		{"a node with a home", answerBody(root, "GET /mesh/homes", func(h *journal.HTTP) {
 			h.Body += homeRow(homed(root), n0)
 		}), "nothing-routed", violated, wrong},
-		{"a counted send", lastAnswer(member, "GET /mesh/route", "mesh-route: counters", "sends", "1"),
-			"nothing-routed", violated, wrong},
 		{"no counters", dropRow(member, "GET /mesh/route", "", "mesh-route: counters"),
 			"nothing-routed", violated, wrong},
 		{"a suspicion", after(root, confirmed, line("mesh-fail: suspect node="+n1+
 			" epoch=2 silent_ms=6000 at=7000")), "nothing-detected", violated, wrong},
 		{"a run that did not end", until(root, "GET /mesh/route",
 			journal.End{Outcome: journal.Deadline}), "nothing-routed", inconclusive, open},
+	}...)
+}
+
+// counterDamages let each counter of a node without routing show that something was routed.
+func counterDamages() []damage {
+	var damages []damage
+	for key, value := range map[string]string{
+		"sends": "1", "moved": "1", "timeouts": "1", "fences": "1", "commits": "1", "replays": "1",
+		"last_replay": "replay",
+	} {
+		damages = append(damages, damage{"a counter of " + key, lastAnswer(member, "GET /mesh/route",
+			"mesh-route: counters", key, value), "nothing-routed", violated, wrong})
 	}
+	return damages
 }
 
 func restartDamages() []damage {
@@ -91,6 +108,14 @@ func restartDamages() []damage {
 			"same-epoch", violated, wrong},
 		{"a restart with a new incarnation", setNth(root, confirmed, 2, "incarnation", "3"),
 			"same-epoch", violated, wrong},
+		{"a confirmation of the root", setNth(root, confirmed, 2, "node", idOf(root)),
+			"same-epoch", violated, wrong},
+		{"a view without the member", setNth(root, confirmed, 2, "snapshot", idOf(root)),
+			"same-epoch", violated, wrong},
+		{"a boot confirmed in another's place", func(rs []journal.Record) []journal.Record {
+			rs[pick(rs, member, confirmed, 2)].Boot = 3
+			return rs
+		}, "same-epoch", violated, wrong},
 		{"a restart that is not confirmed", remove(root, confirmed, 3), "same-epoch", inconclusive, open},
 		{"a boot confirmed twice", again(member, confirmed), "same-epoch", violated, wrong},
 		{"a refused restart", after(root, confirmed,

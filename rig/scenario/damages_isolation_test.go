@@ -229,6 +229,12 @@ func healDamages() []damage {
 			"authority-restored", violated, wrong},
 		{"an authority restored without a lease", set(member, restored, "mutable", "0"),
 			"authority-restored", violated, wrong},
+		{"another node as the authority", set(member, restored, "root", idOf(member)),
+			"authority-restored", violated, wrong},
+		{"a page of another epoch", behindOf(member, restored, answer(member, "GET /mesh/route",
+			authority, "epoch", "3")), "authority-restored", violated, wrong},
+		{"a page without its first row", behindOf(member, restored, dropRow(member,
+			"GET /mesh/route", "", authority)), "authority-restored", violated, wrong},
 		{"a page that still says lost", behindOf(member, restored, answer(member, "GET /mesh/route",
 			authority, "state", "lost")), "authority-restored", violated, wrong},
 		{"an authority restored before the join", func(rs []journal.Record) []journal.Record {
