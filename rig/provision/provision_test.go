@@ -155,3 +155,34 @@ func TestStationsHaveTheAddressesOfTheSpecification(t *testing.T) {
 		t.Errorf("the rig has %x", MAC(Rig))
 	}
 }
+
+func TestACloneHasTheKeyAndNothingElse(t *testing.T) {
+	plain, c := Draw(42, 2), Draw(42, 2)
+	c.Clone(1)
+	if len(c.Nodes) != 3 {
+		t.Fatalf("%d machines, want 3", len(c.Nodes))
+	}
+	member, clone := &c.Nodes[1], &c.Nodes[2]
+	if clone.ID != member.ID || !clone.Key.Equal(member.Key) || clone.seed != member.seed {
+		t.Error("the clone has another key")
+	}
+	if clone.Name != "n2" || clone.Address == member.Address || clone.entropy == member.entropy {
+		t.Errorf("the clone is %s at %v, and its entropy is the member's: %t", clone.Name,
+			clone.Address, clone.entropy == member.entropy)
+	}
+	if got, want := c.Config(0), plain.Config(0); !reflect.DeepEqual(got, want) {
+		t.Errorf("the authority is configured as\n%+v\nwant, as without the clone,\n%+v", got, want)
+	}
+	for _, o := range LabObjects() {
+		if c.HomeOf(o.ID) != plain.HomeOf(o.ID) {
+			t.Errorf("the clone moves %s", o.Name)
+		}
+	}
+	environment, err := c.Environment(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.EEPROM(2, environment); err != nil {
+		t.Error(err)
+	}
+}
