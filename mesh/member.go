@@ -84,11 +84,16 @@ func (n *Node) memberTime() {
 }
 
 // calledOut asks for the lease at once, when there is none: the authority may have called out
-// because this node had not echoed anything for long, and acknowledges the next request.
+// because this node had not echoed anything for long, and acknowledges the next request. Calls that
+// come close together, as after a cut, are answered once now and once a tick later.
 func (n *Node) calledOut(s *session) {
-	idle := n.now.Sub(n.member.asked) >= n.c.Timing.Tick()
-	if n.state == Joined && idle && !n.member.lease.Valid(n.clocks()) {
+	m, t := &n.member, n.c.Timing
+	switch {
+	case n.state != Joined || m.lease.Valid(n.clocks()):
+	case n.now.Sub(m.asked) >= t.Tick():
 		n.ask(s)
+	default:
+		m.asked = min(m.asked, n.now.Add(t.Tick()-t.Ask()))
 	}
 }
 

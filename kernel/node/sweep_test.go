@@ -80,7 +80,7 @@ const (
 	aftermath = 20 * time.Second
 	// wellMax is how long they may take to become well: each end's TCP retransmits within 1 s and asks
 	// for an Ethernet address within 0.25 s, and the member's next lease request is 2 s away at most.
-	wellMax = 3500 * time.Millisecond
+	wellMax = 2 * time.Second
 )
 
 // run plays a cell and complains about what must not be.

@@ -92,7 +92,7 @@ func TestBodiesHaveTheSizesOfTheByteTable(t *testing.T) {
 	sizes := map[Kind]int{
 		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8 + 8,
 		KindLeaseAck: 8 + 16 + 8 + 8 + 8,
-		KindJoinReq: 8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + certificate + 64,
+		KindJoinReq:  8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + certificate + 64,
 		KindJoinState: 8 + 2 + 16, KindJoinReady: 8, KindConfirm: 8 + certificate,
 		KindRefuse: 8 + 1 + 4, KindView: certificate, KindViewAck: 8 + 16, KindViewReq: 0,
 		KindStaleEpoch: 8 + 8 + 16 + 8 + 64,
