@@ -79,7 +79,7 @@ const (
 	// late frame may still do harm.
 	aftermath = 20 * time.Second
 	// wellMax is how long they may take to become well: each end's TCP retransmits within 1 s and asks
-	// for an Ethernet address within 0.25 s, and the member's next lease request is 2 s away at most.
+	// for an Ethernet address within 0.25 s, and the member asks again a tick later at the latest.
 	wellMax = 2 * time.Second
 )
 

@@ -24,6 +24,7 @@ import (
 //	I7  an object's versions go up by one within an epoch, wherever its home is; what a home has
 //	    acknowledged, it has not forgotten; no request is executed twice
 //	I8  every line of evidence is one
+//	I9  nobody is convicted without a reason, and nobody talks without end
 //
 // A node's right to commit begins with a step, with the end of a wait that it knows of, or when the
 // machine runs again, and it ends at any time. So what two nodes may do at the same instant, they
@@ -304,7 +305,31 @@ func (j *judge) printed(m *machine, l evidence.Line) {
 	if l.Is("mesh-fail", "fork") {
 		j.wrong(m, "has seen two views under one number")
 	}
-	j.measured.printed(j.w, m, l)
+	if n, ok := l.GetNode("node"); ok && m.root() && l.Is("mesh-fail", "failed") {
+		j.convicted(m, n)
+	}
+}
+
+// leftAlone is how long a member must have been in peace before the authority can be expected to
+// know that it lives: a redial or two, a heartbeat, and the failure window.
+const leftAlone = 25 * Second
+
+// convicted judges a conviction: its reason must be in the member or on the way to it. That the
+// authority did not run is none (rule L5).
+func (j *judge) convicted(root *machine, n id.Node) {
+	for _, m := range j.w.machines {
+		if m.id != n || m == j.w.clone {
+			continue
+		}
+		good := lane{latency: j.w.plan.latency, jitter: j.w.plan.jitter}
+		clean := m.path.up == good && m.path.down == good
+		switch since := j.w.now - m.touched; {
+		case m.runs() && clean && since >= leftAlone:
+			j.wrong(root, "convicts "+m.name+" without a reason")
+		case m.power == off && clean && j.w.clone == nil && root.booted < m.died:
+			j.measured.Detection.note(j.w.now - m.died)
+		}
+	}
 }
 
 // acknowledged is the highest version that a home has acknowledged for an object, and under which

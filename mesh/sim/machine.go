@@ -20,12 +20,13 @@ type machine struct {
 	id     id.Node
 	config mesh.Config
 
-	power  power
-	node   *mesh.Node // the latest boot's, also when it is off
-	look   mesh.Inspector
-	boots  int
-	booted Time
-	died   Time // when it was switched off last, if it is off
+	power   power
+	node    *mesh.Node // the latest boot's, also when it is off
+	look    mesh.Inspector
+	boots   int
+	booted  Time
+	died    Time // when it was switched off last, if it is off
+	touched Time // when something was last done to it
 
 	clock  clock // the counter: zero at boot
 	second clock // goes on for ever
@@ -102,6 +103,12 @@ func (m *machine) boot() {
 		m.config.Marks = &marks
 	}
 	w.say(m, "boots")
+	w.touch(m)
+	if m.root() {
+		for _, x := range w.machines {
+			w.touch(x)
+		}
+	}
 	effects := m.take()
 	node, err := mesh.New(0, m.config, effects)
 	if err != nil {
@@ -119,6 +126,7 @@ func (m *machine) boot() {
 // kill switches a machine off without a word.
 func (m *machine) kill() {
 	m.w.say(m, "is switched off")
+	m.w.touch(m)
 	m.power, m.died, m.dial = off, m.w.now, dialler{at: never}
 	m.chip.tear(m.w)
 	m.w.judge.died(m)

@@ -4,8 +4,6 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
-
-	"holdfast/mesh/evidence"
 )
 
 // Measures is what worlds show besides the verdict.
@@ -29,19 +27,6 @@ func (m *Measures) Add(o *Measures) {
 func (m *Measures) able(x *machine) {
 	if !x.root() && x.w.trouble != never {
 		m.Rejoin.note(x.w.now - x.booted)
-	}
-}
-
-// printed takes a removal of a machine that is off.
-func (m *Measures) printed(w *world, by *machine, l evidence.Line) {
-	if !by.root() || !l.Is("mesh-fail", "failed") {
-		return
-	}
-	n, ok := l.GetNode("node")
-	for _, x := range w.machines {
-		if ok && x.id == n && !x.on() && x.died > by.booted && x != w.clone && w.clone == nil {
-			m.Detection.note(w.now - x.died)
-		}
 	}
 }
 

@@ -91,6 +91,7 @@ func (w *world) calm() {
 		w.clone.kill()
 	}
 	for _, m := range w.machines {
+		w.touch(m)
 		m.blind = false
 		m.path.up.clean(&w.plan)
 		m.path.down.clean(&w.plan)

@@ -58,14 +58,19 @@ func (j *judge) ended(m *machine) {
 }
 
 // holder notes who may commit an object, and how long after the former holder's right was over. The
-// end of a right that its holder was told of, by a view, says nothing about clocks.
+// end of a right that its holder was told of, by a view, says nothing about clocks. The right of a
+// holder that died counts as if it lived: nobody can know that it is dead.
 func (j *judge) holder(m *machine, i int) {
 	h := &j.objects[i]
 	if h.holder != nil && (h.holder != m || h.boots != m.boots) {
-		if h.told {
-			j.measured.HandOver.note(j.w.now - h.end)
-		} else {
-			j.measured.Slack.note(j.w.now - h.end)
+		slack := j.w.now - h.end
+		switch {
+		case h.told:
+			j.measured.HandOver.note(slack)
+		case slack < 0:
+			j.wrong(m, "may commit "+objectNames[i]+", and if it lived so might "+h.holder.name)
+		default:
+			j.measured.Slack.note(slack)
 		}
 	}
 	h.holder, h.boots, h.end, h.told = m, m.boots, m.seen.end, false
