@@ -33,6 +33,7 @@ type judge struct {
 	w       *world
 	at      Time // when it wants to look, since a wait will be over; never for no reason
 	verdict string
+	adr     bool // judges by the lease as the ADR has it
 
 	paced  Time  // the minute that ends then began
 	events int64 // with so many steps
@@ -158,7 +159,7 @@ func (j *judge) owes(m *machine) {
 func (j *judge) look(m *machine) {
 	j.view(m)
 	s := &m.seen
-	left, may := m.look.MayCommit(m.counter(), m.calendar())
+	left, may := j.may(m)
 	j.right(m, may, left)
 	for i := range objects {
 		from, holds := m.holds(i)
@@ -289,7 +290,7 @@ func (j *judge) alone(m *machine, i int) {
 			continue
 		}
 		from, holds := o.holds(i)
-		_, may := o.look.MayCommit(o.counter(), o.calendar())
+		_, may := j.may(o)
 		if holds && may && from <= o.own() {
 			j.wrong(m, "may commit "+objectNames[i]+", and so may "+o.name)
 		}
@@ -326,7 +327,7 @@ func (j *judge) convicted(root *machine, n id.Node) {
 		switch since := j.w.now - m.touched; {
 		case m.runs() && clean && since >= leftAlone:
 			j.wrong(root, "convicts "+m.name+" without a reason")
-		case m.power == off && clean && j.w.clone == nil && root.booted < m.died:
+		case m.power == off && clean && m.peaceful && root.booted < m.died:
 			j.measured.Detection.note(j.w.now - m.died)
 		}
 	}

@@ -20,13 +20,15 @@ type machine struct {
 	id     id.Node
 	config mesh.Config
 
-	power   power
-	node    *mesh.Node // the latest boot's, also when it is off
-	look    mesh.Inspector
-	boots   int
-	booted  Time
-	died    Time // when it was switched off last, if it is off
-	touched Time // when something was last done to it
+	power    power
+	node     *mesh.Node // the latest boot's, also when it is off
+	look     mesh.Inspector
+	boots    int
+	booted   Time
+	died     Time         // when it was switched off last, if it is off
+	touched  Time         // when something was last done to it
+	peaceful bool         // nothing had been done to it before it was switched off
+	heard    when.Instant // by its counter, when the latest frame arrived
 
 	clock  clock // the counter: zero at boot
 	second clock // goes on for ever
@@ -91,6 +93,7 @@ func newMachine(w *world, name string, key ed25519.PrivateKey, root ed25519.Publ
 func (m *machine) boot() {
 	w := m.w
 	m.boots++
+	m.heard = -timing.ReadLeaseMS // nothing
 	m.booted, m.staged, m.rest, m.waiting = w.now, 0, nil, nil
 	m.clock = clock{since: w.now, fast: w.random.ppm(w.plan.rate)}
 	m.config.Boot = id.Boot(w.random.next() | 1)
@@ -126,6 +129,7 @@ func (m *machine) boot() {
 // kill switches a machine off without a word.
 func (m *machine) kill() {
 	m.w.say(m, "is switched off")
+	m.peaceful = m.w.now-m.touched >= leftAlone
 	m.w.touch(m)
 	m.power, m.died, m.dial = off, m.w.now, dialler{at: never}
 	m.chip.tear(m.w)

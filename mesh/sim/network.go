@@ -169,6 +169,7 @@ func (n *network) deliver(l *link, e *end) {
 	m := e.machine
 	switch p.news {
 	case frame:
+		m.heard = m.counter()
 		m.step(mesh.Frame{Session: l.id, Data: p.data})
 	case opened:
 		m.greeted(l)

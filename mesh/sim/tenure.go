@@ -1,6 +1,18 @@
 package sim
 
-import "holdfast/mesh/when"
+import (
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+)
+
+// may reports whether m may commit now, and how long by the counter it may go on.
+func (j *judge) may(m *machine) (left when.Span, may bool) {
+	if j.adr && !m.root() { // its lease counts from the arrival of any frame, and nothing takes it away
+		left = timing.WriteLeaseMS - m.counter().Sub(m.heard)
+		return left, left >= 0 && m.look.Joined()
+	}
+	return m.look.MayCommit(m.counter(), m.calendar())
+}
 
 // right notes whether m may commit now, and until when by its clocks, of which left remains by the
 // counter. The authority's own right has no end.
