@@ -5,9 +5,13 @@ SHELL := /bin/bash
 FAULT ?= kill-peer partition
 RAM   ?= 128M
 TIME  ?= 30s
+SOAK  ?= 10m
 
 # How many faults run at the same time: each has two machines that mostly wait.
 PARALLEL ?= 2
+
+# The faults of `make test`: those of the decision record, and short ones of clocks and networks.
+TESTED := none kill-peer partition no-peer wrong-authority no-route restart quick
 
 OUT   := build
 IMAGE := $(OUT)/holdfast.elf
@@ -24,11 +28,11 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
 .PHONY: help image rig-bin qemu-installed qemu rig test test-host test-boot test-rig stdtest bench \
-	sweep fuzz clean
+	faults sweep soak fuzz clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  Variables: FAULT='$(FAULT)' or all, RAM=$(RAM), PARALLEL=$(PARALLEL), TIME=$(TIME) a fuzz target"
+	@echo "  Variables: FAULT='$(FAULT)' or all, RAM=$(RAM), PARALLEL=$(PARALLEL), TIME=$(TIME) a fuzz target, SOAK=$(SOAK)"
 
 image: ## build the kernel image, build/holdfast.elf
 	@mkdir -p $(OUT)
@@ -65,7 +69,10 @@ test-boot: qemu-installed
 	go run ./kernel/stdtest sync context
 
 test-rig: qemu-installed image rig-bin
-	bin/rig run --image $(IMAGE) --parallel $(PARALLEL) --fault all --quiet
+	bin/rig run --image $(IMAGE) --parallel $(PARALLEL) --quiet $(addprefix --fault ,$(TESTED))
+
+faults: qemu-installed image rig-bin ## every fault of the rig, those that take minutes too
+	bin/rig run --image $(IMAGE) --parallel $(PARALLEL) --quiet --fault every
 
 stdtest: qemu-installed ## the standard library's own tests on the bare machine
 	go run ./kernel/stdtest
@@ -75,6 +82,9 @@ bench: qemu-installed ## figures in exact instructions, beside the peer's
 
 sweep: ## every trouble of the network over real TCP in virtual time: who could commit, and when
 	@go test -count=1 -timeout 1h -v -run TwoHomes ./kernel/node -args -sweep
+
+soak: ## simulated worlds with every trouble, on every core, for SOAK
+	go run ./internal/soak -time $(SOAK)
 
 fuzz: ## every fuzz target for TIME each
 	go run ./internal/fuzzall -time $(TIME)
