@@ -172,6 +172,8 @@ func configure(w *world, d *datadriven.TestData, m *machine) {
 		switch a.Key {
 		case "allow":
 			m.config.Allow = nil
+		case "root": // trusts another authority's key
+			m.config.Root = public(keyOf(a.Vals[0]))
 		case "both":
 			m.config.Both = true
 		case "marks":
