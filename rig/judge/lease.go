@@ -80,40 +80,6 @@ func heardAt(suspect Row) when.Instant {
 	return at - when.Instant(silent)
 }
 
-// commits returns the results of a node's own commits while it was cut off, in order, and the index
-// of the last one that was accepted. That it tried none afterwards leaves the question open, but
-// for what the accepted one shows.
-func (q *inquiry) commits(node string) (rows []Row, last int, ok bool) {
-	cut, ok := q.isolated(node)
-	if !ok {
-		return nil, 0, false
-	}
-	last = -1
-	for _, row := range q.run.rows(node, "mesh-route", "result") {
-		if fieldOf(row.Line, "op") != "commit" || !cut.within(row.N) {
-			continue
-		}
-		if fieldOf(row.Line, "status") == "ok" {
-			last = len(rows)
-		}
-		rows = append(rows, row)
-	}
-	if last < 0 {
-		q.missing("%s committed nothing after the cut", node)
-		return nil, 0, false
-	}
-	q.cite(rows[last].N)
-	if last == len(rows)-1 {
-		q.missing("%s tried no commit after the last accepted one", node)
-	} else {
-		q.cite(rows[last+1].N)
-	}
-	return rows, last, true
-}
-
-// sparse is how far apart two tries to commit may be for the bound between them to be tested.
-const sparse = 2 * time.Second
-
 // LeaseBound asks whether an isolated member stopped committing when its write lease was over: the
 // lease counts from when the member sent the request that was answered last (rule L1).
 func LeaseBound(member string) Check {
@@ -126,7 +92,7 @@ func LeaseBound(member string) Check {
 }
 
 func (q *inquiry) leaseBound(member string) {
-	rows, last, ok := q.commits(member)
+	last, next, ok := q.lastCommit(member)
 	if !ok {
 		return
 	}
@@ -139,22 +105,20 @@ func (q *inquiry) leaseBound(member string) {
 		q.violated("the loss names no lease")
 		return
 	}
-	at, _ := rows[last].Time()
+	at, _ := last.Time()
 	if at < sent {
 		q.missing("%s committed nothing under its last lease", member)
 		return
 	}
 	q.margin("committed until", guest(at)-guest(sent), 0, 0, writeLease)
-	if last == len(rows)-1 {
+	if next.count == 0 {
 		return
 	}
-	next, _ := rows[last+1].Time()
-	gap := guest(next) - guest(at)
+	gap := next.sent.Sub(last.sent)
 	if gap > sparse {
 		q.missing("%s tried no commit for %s after the last accepted one", member, seconds(gap))
 	}
-	q.fact("refused %s later with %s, %d times in all", seconds(gap),
-		fieldOf(rows[last+1].Line, "status"), len(rows)-last-1)
+	q.fact("refused %s later with %s, %d times in all", seconds(gap), next.word, next.count)
 }
 
 // LeaseBoundByFrames asks the same without trusting the member's word on when it had sent what: the
@@ -165,11 +129,11 @@ func LeaseBoundByFrames(member, authority string) Check {
 		Claim: fmt.Sprintf("by the rig's clock, %s's last accepted commit is at most %v after the "+
 			"last frame from %s passed the relay", member, writeLease, authority),
 		ask: func(q *inquiry) {
-			rows, last, ok := q.commits(member)
+			last, _, ok := q.lastCommit(member)
 			if !ok {
 				return
 			}
-			_, to, ok := q.instant(rows[last])
+			_, to, ok := q.instant(last.Row)
 			if !ok {
 				return
 			}
@@ -197,7 +161,7 @@ func BeforeRehome(epoch id.Epoch, member, authority string) Check {
 }
 
 func (q *inquiry) beforeRehome(epoch id.Epoch, member, authority string) {
-	rows, last, ok := q.commits(member)
+	last, _, ok := q.lastCommit(member)
 	if !ok {
 		return
 	}
@@ -212,7 +176,7 @@ func (q *inquiry) beforeRehome(epoch id.Epoch, member, authority string) {
 		q.missing("when %s asked for its last lease is not known", member)
 		return
 	}
-	_, commit, ok1 := q.instant(rows[last])
+	_, commit, ok1 := q.instant(last.Row)
 	rehome, _, ok2 := q.instant(view)
 	if !ok1 || !ok2 {
 		return

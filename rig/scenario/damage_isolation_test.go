@@ -69,6 +69,16 @@ func number(line, key string) int {
 	return n
 }
 
+// ahead puts a line before the first one of a node that contains a text, at its instant.
+func ahead(node, text, added string) change1 {
+	return func(records []journal.Record) []journal.Record {
+		i := pick(records, node, text, 1)
+		r := line(added)
+		r.At, r.Node, r.Boot = records[i].At, node, records[i].Boot
+		return renumber(slices.Insert(records, i, r))
+	}
+}
+
 // later moves a field of milliseconds of the first such row.
 func later(node, text, key string, ms int) change1 {
 	return func(records []journal.Record) []journal.Record {
@@ -109,13 +119,55 @@ func setLast(node, text, key, value string) change1 {
 	}
 }
 
+// lastCommit is the place of the last commit that the isolated member accepted.
+func lastCommit(records []journal.Record) int {
+	found := -1
+	for i, r := range records {
+		if isPut(r) && r.HTTP.Status == 200 {
+			found = i
+		}
+	}
+	return found
+}
+
+func isPut(r journal.Record) bool {
+	return r.HTTP != nil && r.Node == member && r.HTTP.Method == "PUT"
+}
+
 // commitAt has the member accept its last commit so many milliseconds after it had asked for its
 // last lease.
 func commitAt(ms int) change1 {
 	return func(records []journal.Record) []journal.Record {
 		sent := number(records[pick(records, member, lost, 1)].Line, "lease_sent_ms")
-		return postpone(records, last(records, member, pressed), sent+ms)
+		r := &records[lastCommit(records)]
+		at := sent + ms
+		r.At += journal.Time((at - number(r.HTTP.Body, "at")) * 1000)
+		r.HTTP.Body = change(r.HTTP.Body, "at", strconv.Itoa(at))
+		return records
 	}
+}
+
+// refusedAfter is the place of the first commit that the isolated member refused after a line, of
+// the last one when there is no line.
+func refusedAfter(records []journal.Record, line string) int {
+	found := -1
+	for i := lastCommit(records) + 1; i < len(records); i++ {
+		if !isPut(records[i]) || line != "" && i < pick(records, member, line, 1) {
+			continue
+		}
+		if found < 0 || line == "" {
+			found = i
+		}
+	}
+	return found
+}
+
+// accept has the member accept a commit that it refused, at the instant of the answer.
+func accept(records []journal.Record, i int) []journal.Record {
+	model, r := records[lastCommit(records)], records[i]
+	at := number(model.HTTP.Body, "at") + int(r.At-model.HTTP.Sent)/1000
+	r.HTTP.Status, r.HTTP.Body = 200, change(model.HTTP.Body, "at", strconv.Itoa(at))
+	return records
 }
 
 // commitsUntil leaves out the member's own commits that it accepted so many milliseconds after the
@@ -124,17 +176,16 @@ func commitsUntil(ms int) change1 {
 	return func(records []journal.Record) []journal.Record {
 		until := records[action(records, journal.ActionCut)].At + journal.Time(ms*1000)
 		return renumber(slices.DeleteFunc(records, func(r journal.Record) bool {
-			return is(r, member, pressed) && r.At > until
+			return isPut(r) && r.HTTP.Status == 200 && r.At > until
 		}))
 	}
 }
 
 // dropRefused leaves out the commits that the isolated member refused.
 func dropRefused(records []journal.Record) []journal.Record {
-	i, j := action(records, journal.ActionCut), action(records, journal.ActionHeal)
-	return renumber(append(slices.DeleteFunc(slices.Clone(records[:j]), func(r journal.Record) bool {
-		return r.N > i+1 && is(r, member, "op=commit status=") && !is(r, member, pressed)
-	}), records[j:]...))
+	return renumber(slices.DeleteFunc(records, func(r journal.Record) bool {
+		return isPut(r) && r.HTTP.Status != 200
+	}))
 }
 
 // resultNth changes a row of a lab step that has several, on the console and in the answer.
