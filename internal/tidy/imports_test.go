@@ -22,8 +22,8 @@ type rights struct {
 // pureStd is what the protocol may use of the standard library: nothing that has a clock, a
 // goroutine, or contact with the outside.
 var pureStd = []string{
-	"errors", "cmp", "slices", "bytes", "strings", "strconv", "encoding/binary", "encoding/hex",
-	"encoding/base64", "crypto/ed25519", "crypto/subtle",
+	"errors", "cmp", "slices", "bytes", "strings", "strconv", "math/bits", "encoding/binary",
+	"encoding/hex", "encoding/base64", "crypto/ed25519", "crypto/subtle",
 	"golang.org/x/crypto/blake2s", "golang.org/x/crypto/cryptobyte",
 }
 

@@ -9,7 +9,8 @@ import (
 // TestWhatAChipSaysAfterALoss: marks are the highest of the whole slots, and nothing has never run
 // unless both say so (spec/protocol.md, "NVRAM marks").
 func TestWhatAChipSaysAfterALoss(t *testing.T) {
-	fresh, old := slot{true, mesh.Marks{NeverRan: true}}, slot{true, mesh.Marks{Signed: 3, Activated: 3}}
+	fresh := slot{true, mesh.Marks{NeverRan: true}}
+	old := slot{true, mesh.Marks{Signed: 3, Activated: 3}}
 	newer := slot{true, mesh.Marks{Signed: 4, Activated: 3}}
 	for name, c := range map[string]struct {
 		slots [2]slot

@@ -1,8 +1,8 @@
 // Package sim is deterministic simulation of whole meshes: a seed is a world, with an authority, up
 // to four members, their clocks, their NVRAM, the network between them and the people who use them,
-// in which everything goes wrong that may. The nodes are the shipped mesh.Node; what is simulated is
-// the adapter around each, the machine below it, and time. There is no clock, no goroutine and no
-// map here: the same seed is the same world, to the last bit of what its nodes say, wherever and
+// in which everything goes wrong that may. The nodes are the shipped mesh.Node; what is simulated
+// is the adapter around each, the machine below it, and time. There is no clock, no goroutine and
+// no map here: the same seed is the same world, to the last bit of what its nodes say, wherever and
 // whenever it is lived through (failure.md, section D).
 //
 //	Run(seed) -> Result      a verdict, a hash of everything that the nodes did, measures

@@ -229,7 +229,9 @@ func (n *network) orphan(e *end) {
 
 // sweep forgets the links that both ends have lost.
 func (n *network) sweep() {
-	n.links = slices.DeleteFunc(n.links, func(l *link) bool { return !l.ends[0].open && !l.ends[1].open })
+	n.links = slices.DeleteFunc(n.links, func(l *link) bool {
+		return !l.ends[0].open && !l.ends[1].open
+	})
 }
 
 // giveUp is what an end does when its time has come: a retransmission into nothing, which is

@@ -94,7 +94,8 @@ func (w *world) slow() {
 	})
 }
 
-// bloat fills a buffer on the way, so that everything takes a little longer than what was before it.
+// bloat fills a buffer on the way, so that everything takes a little longer than what was before
+// it.
 func (w *world) bloat() {
 	m, l, way := w.lane()
 	by, steps := w.random.between(200*Millisecond, 900*Millisecond), 10+w.random.below(20)

@@ -7,7 +7,8 @@ import (
 
 // may reports whether m may commit now, and how long by the counter it may go on.
 func (j *judge) may(m *machine) (left when.Span, may bool) {
-	if j.adr && !m.root() { // its lease counts from the arrival of any frame, and nothing takes it away
+	if j.adr && !m.root() {
+		// Its lease counts from the arrival of any frame, and nothing takes it away.
 		left = timing.WriteLeaseMS - m.counter().Sub(m.heard)
 		return left, left >= 0 && m.look.Joined()
 	}
