@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,6 @@ type stretch struct {
 	boot     int
 	from, to int          // record numbers: from is in it, to is not
 	since    journal.Time // a request that is older may have been read before it
-	until    journal.Time // when the counter stopped, or started anew
 }
 
 // stretches returns those of a node, in order.
@@ -44,19 +44,13 @@ func (r *Run) stretches(node string) []stretch {
 		}
 		n := len(all)
 		started := n == 0 || record.Boot > all[n-1].boot
-		if freezes := record.Kind == journal.KindAction &&
-			record.Action.Name == journal.ActionFreeze; freezes && n > 0 {
-			all[n-1].until = record.Action.Done
-		}
 		if !started && !begins(record) {
 			continue
 		}
 		if n > 0 {
-			all[n-1].to, all[n-1].until = record.N, min(all[n-1].until, record.At)
+			all[n-1].to = record.N
 		}
-		s := stretch{
-			node: node, boot: record.Boot, from: record.N, to: len(r.Records) + 1, until: r.EndAt,
-		}
+		s := stretch{node: node, boot: record.Boot, from: record.N, to: len(r.Records) + 1}
 		if !started {
 			s.since = record.At
 		}
@@ -87,15 +81,19 @@ func (r *Run) clockAt(node string, n int) (Clock, bool) {
 	return Clock{}, false
 }
 
-// clockOf is the clock of the stretch of a boot in which a node's counter showed t.
-func (r *Run) clockOf(node string, count int, t when.Instant) (Clock, bool) {
-	for _, s := range r.stretches(node) {
-		c, ok := r.clock(s)
-		if s.boot != count || !ok {
+// clockOf is the clock of the stretch in which a node's counter showed t, which a row of it tells:
+// the row's own, or an earlier one that ended in a standstill.
+func (r *Run) clockOf(row Row, t when.Instant) (Clock, bool) {
+	for _, s := range slices.Backward(r.stretches(row.Node)) {
+		if s.from > row.N {
 			continue
 		}
-		if from, to := c.at(t); from <= s.until && to >= s.since {
+		c, ok := r.clock(s)
+		if _, to := c.at(t); ok && to >= s.since {
 			return c, true
+		}
+		if r.Records[s.from-1].Kind != journal.KindAction {
+			break // before it the counter was another
 		}
 	}
 	return Clock{}, false

@@ -79,17 +79,19 @@ func (q *inquiry) leaseOf(member string, from, to journal.Time) time.Duration {
 // authority: the latest instant at which it may have asked for it.
 func (q *inquiry) lastWord(member string, removal Row) (word Row, asked journal.Time, ok bool) {
 	removed, _ := removal.GetEpoch("epoch")
+	found := false
 	for _, row := range q.run.rows(member, "mesh-fail", "authority") {
 		if epoch, _ := row.GetEpoch("epoch"); epoch >= removed {
 			continue
 		}
-		word, ok = row, fieldOf(row.Line, "state") == "lost" // restored: it has another lease since
+		word, found = row, true
 	}
-	if !ok {
+	if !found {
 		return word, 0, false
 	}
+	// Authority restored: that row has no such field, since the member has another lease now.
 	sent, ok := word.GetInstant("lease_sent_ms")
-	clock, even := q.run.clockOf(member, word.Boot, sent)
+	clock, even := q.run.clockOf(word, sent)
 	if !ok || !even {
 		return word, 0, false
 	}

@@ -164,8 +164,8 @@ func (q *inquiry) grows(t term) (commits, reads int) {
 			continue
 		}
 		commits++
-		if newest != nil && d.version <= newest.version {
-			wrong(*newest, d, "the version does not grow")
+		if newest != nil && d.version < newest.version {
+			wrong(*newest, d, "the version falls")
 		}
 		if other, used := made[d.version]; used {
 			wrong(other, d, "one version was made twice")

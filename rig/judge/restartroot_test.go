@@ -41,7 +41,8 @@ func TestAnAuthorityWithoutMarksDoesNothing(t *testing.T) {
 		{"signs all the same", []journal.Record{refuses, installed(200, 2, 3, 150), next}, Violated},
 		{"serves all the same", []journal.Record{refuses, inBoot(2, served), next}, Violated},
 		{"says nothing", []journal.Record{next}, Inconclusive},
-		{"is still watched", []journal.Record{refuses}, Inconclusive},
+		{"is still watched", []journal.Record{
+			{Kind: journal.KindBoot, Node: "n0", Boot: 2}, refuses}, Inconclusive},
 	})
 }
 

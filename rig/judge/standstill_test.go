@@ -118,11 +118,48 @@ func TestAClockStartsAnewAfterAStandstill(t *testing.T) {
 			t.Errorf("at record %d the offset is %v to %v (%t), want %v", n, c.low, c.high, ok, want)
 		}
 	}
+	told := Row{N: 6, Node: "n0", Boot: 1}
 	for now, want := range map[int]time.Duration{900: 0, 1490: 8 * time.Second} {
-		c, ok := r.clockOf("n0", 1, when.Instant(now))
+		c, ok := r.clockOf(told, when.Instant(now))
 		if !ok || c.low > want || c.high < want {
 			t.Errorf("when the counter showed %d the offset is %v to %v, want %v", now, c.low, c.high,
 				want)
 		}
+	}
+}
+
+func TestWhatABootTellsIsOfItsOwnCounter(t *testing.T) {
+	reset := qmp(5000, "RESET")
+	reset.Node = "n0"
+	r := runOf(t, reading(490*ms, 500*ms, 495), reset, reading(6490*ms, 6500*ms, 495))
+	for n, want := range map[int]time.Duration{2: 0, 4: 6 * time.Second} {
+		c, ok := r.clockOf(Row{N: n, Node: "n0", Boot: 1}, 495)
+		if !ok || c.low > want || c.high < want {
+			t.Errorf("record %d tells of an offset of %v to %v (%t), want %v", n, c.low, c.high, ok,
+				want)
+		}
+	}
+}
+
+func TestAClockStartsAnewWithAReset(t *testing.T) {
+	reset := qmp(5000, "RESET")
+	reset.Node = "n0"
+	r := runOf(t, reading(490*ms, 500*ms, 495), reset, reading(6490*ms, 6500*ms, 495))
+	for n, want := range map[int]time.Duration{2: 0, 4: 6 * time.Second} {
+		if c, ok := r.clockAt("n0", n); !ok || c.low > want || c.high < want {
+			t.Errorf("at record %d the offset is %v to %v (%t), want %v", n, c.low, c.high, ok, want)
+		}
+	}
+}
+
+func TestAReadingThatAResetInterruptedSaysNothingOfTheNextBoot(t *testing.T) {
+	reset := qmp(5000, "RESET")
+	reset.Node = "n0"
+	// The first was read before the reset and answered after it.
+	r := runOf(t, reading(490*ms, 500*ms, 495), reset, reading(4990*ms, 5100*ms, 4995),
+		reading(6490*ms, 6500*ms, 495))
+	const want = 6 * time.Second
+	if c, ok := r.clockAt("n0", 4); !ok || c.low > want || c.high < want {
+		t.Errorf("the offset is %v to %v (%t), want %v", c.low, c.high, ok, want)
 	}
 }

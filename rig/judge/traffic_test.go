@@ -135,6 +135,18 @@ func TestOneHomeIsWhatAnswersCanShow(t *testing.T) {
 			with(old, func(a *act) { a.node, a.from, a.to = 0, 401, 500 })}), Violated},
 		{"two homes under one home epoch", acts([]act{old,
 			with(next, func(a *act) { a.homeEpoch = 2 })}), Violated},
+		{"two homes under one home epoch, each through the other", acts([]act{
+			with(old, func(a *act) { a.node = 0 }),
+			with(next, func(a *act) { a.node, a.homeEpoch = 1, 2 })}), Violated},
+		{"the old home once before and once after", acts([]act{old, next,
+			with(old, func(a *act) { a.from, a.to, a.version = 401, 500, 4 }),
+			with(next, func(a *act) { a.from, a.to, a.version = 900, 950, 5 })}), Violated},
+		{"a read under a read lease after the next one", append([]journal.Record{next.record()},
+			func() journal.Record {
+				r := with(old, func(a *act) { a.from, a.to, a.read = 401, 500, true }).record()
+				r.HTTP.Header["class"] = "lease"
+				return r
+			}(), complete(900)), Held},
 		{"two boots under one home epoch", acts([]act{old,
 			with(old, func(a *act) { a.boot, a.version = 8, 4 })}), Violated},
 		{"one home through two nodes", acts([]act{old,
@@ -180,14 +192,14 @@ func TestWithinATermCommitsAreOrderedAndReadsSeeThem(t *testing.T) {
 			with(read, func(a *act) { a.from, a.version = 400, 1 })}), Held},
 		{"a read of something else", acts([]act{one, two,
 			with(read, func(a *act) { a.value = "x" })}), Violated},
-		{"a version that falls", acts([]act{with(one, func(a *act) { a.version = 3 }), two, read}),
-			Violated},
+		{"a version that falls", acts([]act{with(one, func(a *act) { a.version = 3 }), two,
+			with(read, func(a *act) { a.version = 3 })}), Violated},
 		{"versions out of order under way at once", acts([]act{
 			with(one, func(a *act) { a.to, a.version = 350, 3 }), two,
 			with(read, func(a *act) { a.version = 3 })}), Held},
 		{"one version twice", acts([]act{one,
 			with(two, func(a *act) { a.from, a.version, a.value = 150, 1, "x" }),
-			with(read, func(a *act) { a.version = 1 })}), Violated},
+			with(read, func(a *act) { a.version, a.value = 1, "x" })}), Violated},
 		{"only commits", acts([]act{one, two}), Inconclusive},
 		{"a lower version in another term", acts([]act{with(two, func(a *act) { a.homeEpoch = 1 }),
 			with(one, func(a *act) { a.from, a.to = 450, 460 }),
@@ -208,6 +220,8 @@ func TestACommitOfAMemberNeedsARoundTripWithinTheLease(t *testing.T) {
 			version: 1}}, trip(1000)...), Violated},
 		{"of the authority's own", acts([]act{commit(1100, 1200),
 			{from: 9000, to: 9001, homeEpoch: 2, version: 2}}, trip(1000)...), Held},
+		{"of the authority's through the member", acts([]act{commit(1100, 1200),
+			{from: 9000, to: 9001, node: 1, homeEpoch: 2, version: 2}}, trip(1000)...), Held},
 		{"with a frame that nobody answered", acts([]act{commit(7051, 7060)},
 			append(trip(1000), passed(6000*ms, 1, 6000))...), Violated},
 		{"with nothing before", acts([]act{commit(100, 200)}, trip(1000)...), Violated},
@@ -301,6 +315,8 @@ func TestTheTrafficGetsThroughAroundTheFault(t *testing.T) {
 		{"before and after", []journal.Record{before, fault[0], fault[1], after}, Held},
 		{"not after", []journal.Record{before, fault[0], fault[1]}, Inconclusive},
 		{"not before", []journal.Record{after, fault[0], fault[1], after}, Inconclusive},
+		{"only during it", []journal.Record{before, fault[0],
+			act{from: 2000, to: 2001, homeEpoch: 2, version: 2}.record(), fault[1]}, Inconclusive},
 		{"no fault", []journal.Record{before, after}, Inconclusive},
 	} {
 		if r := Served("n0").Ask(runOf(t, c.records...)); r.Status != c.want {
