@@ -15,7 +15,6 @@ import (
 // The package comment says what that proves.
 type done struct {
 	n         int // of its record
-	row       int // of the row on the console that says so, 0 for none
 	node      string
 	object    string // its name
 	from, to  journal.Time
@@ -46,10 +45,6 @@ const objectsPath = "/objects/"
 // history returns the answered requests for objects, in the order of their answers. One whose
 // answer does not tell what it must tell is reported.
 func (q *inquiry) history() []done {
-	seen := make(map[string]Row)
-	for _, row := range q.run.rows("", "mesh-route", "result") {
-		seen[row.Line.String()] = row
-	}
 	var all []done
 	for _, record := range q.run.Records {
 		if record.Kind != journal.KindHTTP || record.HTTP.Status != 200 || record.HTTP.Error != "" {
@@ -72,9 +67,6 @@ func (q *inquiry) history() []done {
 			name = unescaped
 		}
 		d.object = name
-		if row, ok := seen[strings.TrimSuffix(record.HTTP.Body, "\n")]; ok && d.commit {
-			d.row, d.to = row.N, min(d.to, row.Seen)
-		}
 		all = append(all, d)
 	}
 	return all

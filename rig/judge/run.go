@@ -14,9 +14,8 @@
 // While the rig breaks things it asks every node, all the time, to commit and to read objects. A
 // request that was answered with ok says that its home did it at some instant between the request
 // and the answer, both on the rig's clock; no guest's clock is asked. Which home, in which term,
-// and which version it made or read stands in the answer. A row on the home's console that says the
-// same is an earlier bound than the answer. A request without an answer, or with a refusal, proves
-// nothing: it may have been done, or be done later.
+// and which version it made or read stands in the answer. A request without an answer, or with a
+// refusal, proves nothing: it may have been done, or be done later.
 //
 // A term is the time in which one boot of one node is the home of an object under one home epoch.
 // The authority makes terms one after the other, and a later one must not begin to act before the

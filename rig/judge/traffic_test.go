@@ -161,22 +161,6 @@ func TestOneHomeIsWhatAnswersCanShow(t *testing.T) {
 	})
 }
 
-func TestARowOnTheConsoleIsAnEarlierAnswer(t *testing.T) {
-	const row = "mesh-route: result step=none request=%s/0000000000000007/1 object=%s op=commit " +
-		"status=ok home=%s epoch=3 home_epoch=3 version=4 attempts=1 moved=0 sends=0 timeouts=0 " +
-		"class=authoritative durability=local copies=1 at=5"
-	line := fmt.Sprintf(row, ids[0], ids[0]+ids[0], ids[0])
-	next := act{from: 300, to: 600, homeEpoch: 3, version: 4, boot: 7}.record()
-	next.HTTP.Body = line + "\n"
-	old := act{from: 500, to: 550, node: 1, home: 1, homeEpoch: 2, version: 3}.record()
-	for at, want := range map[int]Status{499: Violated, 500: Held} {
-		r := OneHome().Ask(runOf(t, says(at, 0, line), old, next, complete(900)))
-		if r.Status != want {
-			t.Errorf("the row came at %d ms: %v, want %v: %s", at, r.Status, want, r.Detail)
-		}
-	}
-}
-
 func TestWithinATermCommitsAreOrderedAndReadsSeeThem(t *testing.T) {
 	one := act{from: 100, to: 200, homeEpoch: 2, version: 1}
 	two := act{from: 300, to: 400, homeEpoch: 2, version: 2}
