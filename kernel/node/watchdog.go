@@ -25,15 +25,20 @@ const (
 // node that may not commit, and says so, is well. That is hygiene, no fence: a machine that was
 // stopped is reset only after it has gone on.
 func (n *Node) feed(ctx context.Context) {
-	dog := n.machine.Watchdog
+	dog, waits := n.machine.Watchdog, n.machine.Waits
+	after := watchdogMember
 	if n.mesh.Role == mesh.Authority {
-		dog.Start(watchdogAuthority)
-	} else {
-		dog.Start(watchdogMember)
+		after = watchdogAuthority
 	}
-	for clock.Sleep(ctx, n.machine.Waits, feedEvery) {
+	dog.Start(after)
+	for fed := waits.Now(); clock.Sleep(ctx, waits, feedEvery); {
+		now := waits.Now()
+		if now.Sub(fed) > after {
+			return // it is due, and a machine that wakes a moment before it bites must not save itself
+		}
 		if n.loop.well(ctx) {
 			dog.Feed()
+			fed = now
 		}
 	}
 }
