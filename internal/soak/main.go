@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"holdfast/mesh/sim"
@@ -119,8 +120,11 @@ func (s *soak) report(to *os.File) {
 	fmt.Fprintf(to, "worlds      %d, seeds %d to %d\n", s.ended, s.first, s.next-1)
 	fmt.Fprintf(to, "simulated   %.0f h, %.0f h of them with commits flowing, %d commits\n",
 		float64(s.lived)/float64(sim.Hour), float64(s.flowed)/60, s.commits)
+	busy := busy().Seconds()
 	fmt.Fprintf(to, "steps       %d, %.0f a second, in %s on %d cores\n", s.events,
 		float64(s.events)/s.took.Seconds(), s.took.Round(time.Second), runtime.NumCPU())
+	fmt.Fprintf(to, "cost        %.0f s of a core: %.0f steps and %.1f simulated h a second of it\n",
+		busy, float64(s.events)/busy, float64(s.lived)/float64(sim.Hour)/busy)
 	m := &s.measures
 	for _, row := range []struct {
 		name string
@@ -138,4 +142,14 @@ func (s *soak) report(to *os.File) {
 	for _, r := range s.failed {
 		fmt.Fprintf(to, "FAILED seed %d: %s\n       %s\n", r.Seed, r.Verdict, r.Plan)
 	}
+}
+
+// busy is the processor time that this process has used: on a machine with other work it says more
+// than the time that has passed.
+func busy() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic("soak: " + err.Error())
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

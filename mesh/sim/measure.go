@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -30,9 +29,10 @@ func (m *Measures) able(x *machine) {
 	}
 }
 
-// Histogram counts lengths of time, in buckets that double: the first is below a millisecond.
+// Histogram counts lengths of time, in buckets that double: the first is below a millisecond, the
+// last has no end.
 type Histogram struct {
-	Buckets     [32]int64
+	Buckets     [19]int64
 	N           int64
 	Least, Most Time
 }
@@ -43,7 +43,11 @@ func (h *Histogram) note(d Time) {
 	}
 	h.Most = max(h.Most, d)
 	h.N++
-	h.Buckets[min(len(h.Buckets)-1, bits.Len64(uint64(max(0, d)/Millisecond)))]++
+	i := 0
+	for i < len(h.Buckets)-1 && d >= Millisecond<<i {
+		i++
+	}
+	h.Buckets[i]++
 }
 
 func (h *Histogram) add(o *Histogram) {
@@ -69,11 +73,15 @@ func (h *Histogram) Table(indent string) string {
 	s := indent + strconv.FormatInt(h.N, 10) + " times, least " + seconds(h.Least) + ", most " +
 		seconds(h.Most) + "\n"
 	for i, n := range h.Buckets {
-		if n > 0 {
-			share := strconv.FormatFloat(100*float64(n)/float64(h.N), 'f', 2, 64)
-			s += indent + pad(12, "below "+seconds(Millisecond<<i)) + pad(10, strconv.FormatInt(n, 10)) +
-				pad(8, share+" %") + "\n"
+		if n == 0 {
+			continue
 		}
+		name := "below " + seconds(Millisecond<<i)
+		if i == len(h.Buckets)-1 {
+			name = "more"
+		}
+		share := strconv.FormatFloat(100*float64(n)/float64(h.N), 'f', 2, 64) + " %"
+		s += indent + pad(16, name) + pad(10, strconv.FormatInt(n, 10)) + pad(10, share) + "\n"
 	}
 	return s
 }

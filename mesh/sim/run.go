@@ -71,6 +71,7 @@ func (w *world) storm() {
 		}
 	}
 	w.trouble = w.now + w.random.upTo(20*Second)
+	w.visit()
 	w.run(w.plan.storm, nil)
 }
 
@@ -113,6 +114,16 @@ func (w *world) calm() {
 	} else if w.judge.verdict == "" {
 		w.judge.wrong(w.machines[0], "is not in a whole mesh: "+w.broken())
 	}
+}
+
+// visit is the operator, who looks after the authority once in a while.
+func (w *world) visit() {
+	w.later(w.random.between(2*Minute, 10*Minute), func() {
+		if m := w.machines[0]; m.runs() && w.now-m.booted > patience {
+			w.operator()
+		}
+		w.visit()
+	})
 }
 
 // operator helps an authority that cannot start by itself: nobody can prove a state, or its chip
