@@ -130,13 +130,20 @@ func (w *world) mint(m *machine, object int, epoch id.Epoch) [capability.Size]by
 	return k.token
 }
 
-// operate asks a node for a lab step, as a rig does.
+// operate asks a node for a lab step, as a rig does: often the authority for a move.
 func (w *world) operate() {
 	m := w.machines[w.random.below(len(w.machines))]
-	if !m.runs() {
-		return
+	number := 1 + w.random.below(10)
+	if w.random.one(3) {
+		m, number = w.machines[0], 2
 	}
-	number := []int{1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10}[w.random.below(13)]
+	if m.runs() {
+		w.launch(m, number)
+	}
+}
+
+// launch asks a node for a lab step.
+func (w *world) launch(m *machine, number int) {
 	token := w.mint(m, w.random.below(len(labNames)), max(1, m.look.Epoch()))
 	m.tickets++
 	m.ask(m.tickets, nil, mesh.LabStep{Ticket: m.tickets, Number: number, Capability: token[:]})

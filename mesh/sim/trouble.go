@@ -36,7 +36,10 @@ var kinds = []fault{
 	{"step", 6, withLab, (*world).operate},
 	{"rude", 2, nil, (*world).rude},
 	{"together", 4, nil, (*world).together},
+	{"race", 3, withMembers, (*world).race},
 }
+
+func withMembers(p *plan) bool { return p.members > 1 }
 
 func withMarks(p *plan) bool { return p.marks }
 func withBoth(p *plan) bool  { return p.both }
@@ -71,6 +74,26 @@ func (w *world) together() {
 				func() { f.happen(w) })
 		}
 	}
+}
+
+// race is what a lease is for: a member is cut off, and before its lease is over another one comes
+// back from a reset, so that the view changes without the first one. An object may have been moved
+// before that.
+func (w *world) race() {
+	m, o := w.machines[1], w.machines[2]
+	if w.random.one(2) {
+		m, o = o, m
+	}
+	if w.machines[0].runs() && w.random.one(2) {
+		w.launch(w.machines[0], 2)
+	}
+	w.later(w.random.upTo(2*Second), func() { w.cutFor(m, w.random.between(5*Second, 20*Second)) })
+	w.later(w.random.upTo(5*Second), func() {
+		if o.on() {
+			o.kill()
+			w.later(w.random.upTo(500*Millisecond), func() { w.bootAgain(o) })
+		}
+	})
 }
 
 func (w *world) any() *machine    { return w.machines[w.random.below(len(w.machines))] }
