@@ -75,7 +75,7 @@ func (c *chip) goOn(w *world) {
 
 // tear is what the loss of power does: half of the time, the slot is in the middle of it.
 func (c *chip) tear(w *world) {
-	if c.at != never && c.at != 0 && !c.failed && w.random.one(2) {
+	if c.at != never && !c.failed && w.random.one(2) {
 		c.slots[c.writing].whole = false
 	}
 	c.at = never
@@ -84,7 +84,7 @@ func (c *chip) tear(w *world) {
 // wipe is what an eraser does.
 func (c *chip) wipe() { c.slots = [2]slot{} }
 
-// tearOne damages one slot while the machine is off.
+// damage ruins one slot while the machine is off.
 func (c *chip) damage(i int) { c.slots[i].whole = false }
 
 // operator says that the authority may start although nobody proves a state. It does so to a chip

@@ -32,8 +32,9 @@ type client struct {
 }
 
 const (
-	clientPatience = 8 * Second
+	clientPatience = 8 * Second // longer than a node takes, if it lives
 	triesMax       = 3
+	valueSize      = 2 + 8 // what a client commits: who it is, and which request this was
 )
 
 func newClient(w *world, i int) *client {
@@ -61,7 +62,8 @@ func (c *client) next() {
 	c.q = mesh.Request{Name: objectNames[c.object], Op: wire.Commit, Class: wire.Lease,
 		Durability: wire.Local, IfVersion: wire.AnyVersion,
 		Identity: wire.Request{Client: c.id, Boot: c.boot, Seq: seq}}
-	c.q.Value = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16(nil, uint16(c.index)), seq)
+	c.q.Value = binary.BigEndian.AppendUint16(nil, uint16(c.index))
+	c.q.Value = binary.BigEndian.AppendUint64(c.q.Value, seq)
 	switch w.random.below(8) {
 	case 0, 1:
 		c.q.Op, c.q.Class = wire.Stat, wire.Authoritative
@@ -101,7 +103,6 @@ func (c *client) answered(m *machine, a mesh.Answer) {
 		return
 	}
 	word := a.Reply.Word
-	w.words[word]++
 	if c.tries < triesMax && word != refusal.OK && word != refusal.Replay && !w.random.one(3) {
 		c.at = w.now + w.random.upTo(w.plan.think) // once more
 		return

@@ -1,15 +1,9 @@
 package sim
 
 import (
-	"bytes"
-	"encoding/binary"
-	"strconv"
-
 	"holdfast/mesh"
-	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/mesh/when"
-	"holdfast/mesh/wire"
 )
 
 // judge watches a world and says what must never happen:
@@ -35,17 +29,18 @@ type judge struct {
 	verdict string
 	adr     bool // judges by the lease as the ADR has it
 
-	paced  Time  // the minute that ends then began
-	events int64 // with so many steps
+	paced  Time  // a minute ends then
+	events int64 // steps before it began
 
 	digests  []id.Digest // by epoch
 	highest  id.Epoch    // the authority's, in former boots
 	objects  []history
 	commits  int64
-	minute   Time // the latest one in which something was committed, how much, and in how many enough
-	inMinute int
-	minutes  int64
 	measured Measures
+
+	minute   Time  // the latest one in which something was committed
+	inMinute int   // how much
+	minutes  int64 // in so many, enough was
 }
 
 // seen is what the judge knows of one machine.
@@ -132,20 +127,6 @@ func (j *judge) stepped(m *machine, in mesh.Input, effects []mesh.Effect) {
 // answerMS is how long a node may let an operation wait, by its own time.
 const answerMS = 5_000
 
-// busiest is how many steps a second a world's nodes may take, on average over a minute: a mesh
-// that talks to itself does more.
-const busiest = 2_000
-
-// pace judges how busy the world is.
-func (j *judge) pace() {
-	if j.w.now >= j.paced {
-		j.paced, j.events = j.w.now+Minute, j.w.events
-	}
-	if j.w.events-j.events > busiest*60 {
-		j.wrong(j.w.machines[0], "is in a mesh that talks to itself")
-	}
-}
-
 // owes judges what m still has to answer, when a step and what came of it are over.
 func (j *judge) owes(m *machine) {
 	for _, o := range m.waiting {
@@ -224,64 +205,13 @@ func (j *judge) view(m *machine) {
 	j.digests[epoch] = digest
 }
 
-// versions notices what m has committed: it must have had the right to, and alone.
-func (j *judge) versions(m *machine, i int) {
-	s, h := &m.seen, &j.objects[i]
-	epoch, version, value := m.look.Record(objects[i])
-	before := s.have[i]
-	s.have[i] = version
-	if version <= before || !s.holds[i] || epoch != m.look.Epoch() ||
-		epoch == h.epoch && version == h.version {
-		return // it has not changed, or a lab move has brought it
-	}
-	j.committed()
-	switch {
-	case !s.may:
-		j.wrong(m, "has committed "+objectNames[i]+" without the right to")
-	case epoch < h.epoch:
-		j.wrong(m, "has committed "+objectNames[i]+" in a past epoch")
-	case epoch == h.epoch && version != h.version+1:
-		j.wrong(m, "has committed "+objectNames[i]+" at version "+
-			strconv.FormatUint(version, 10)+" after "+strconv.FormatUint(h.version, 10))
-	}
-	h.epoch, h.version = epoch, version
-	j.once(m, value)
-}
-
-// flowing is how many commits a minute are a flow of them.
-const flowing = 6
-
-// committed counts.
-func (j *judge) committed() {
-	j.commits++
-	if minute := j.w.now / Minute; minute != j.minute {
-		j.minute, j.inMinute = minute, 0
-	}
-	if j.inMinute++; j.inMinute == flowing {
-		j.minutes++
-	}
-}
-
-// once checks that a client's request is executed for the first time: its value names it.
-func (j *judge) once(m *machine, value []byte) {
-	if len(value) != 10 || bytes.HasPrefix(value, []byte("step")) {
-		return // a lab step's
-	}
-	c := j.w.clients[binary.BigEndian.Uint16(value)]
-	seq := binary.BigEndian.Uint64(value[2:])
-	if c.done[seq] {
-		j.wrong(m, "executes request "+strconv.FormatUint(seq, 10)+" twice")
-	}
-	c.done[seq] = true
-}
-
 // alone judges that nobody else may commit what m may commit now.
 func (j *judge) alone(m *machine, i int) {
 	s := &m.seen
 	if !s.may {
 		return
 	}
-	if s.from[i] > m.look.Now() && s.from[i] > m.own() {
+	if s.from[i] > m.own() {
 		j.at = min(j.at, m.reaches(s.from[i]))
 		return
 	}
@@ -296,65 +226,4 @@ func (j *judge) alone(m *machine, i int) {
 		}
 	}
 	j.holder(m, i)
-}
-
-// printed judges a line of evidence.
-func (j *judge) printed(m *machine, l evidence.Line) {
-	if err := l.Check(); err != nil {
-		j.wrong(m, "prints what the grammar does not know: "+err.Error())
-	}
-	if l.Is("mesh-fail", "fork") {
-		j.wrong(m, "has seen two views under one number")
-	}
-	if n, ok := l.GetNode("node"); ok && m.root() && l.Is("mesh-fail", "failed") {
-		j.convicted(m, n)
-	}
-}
-
-// leftAlone is how long a member must have been in peace before the authority can be expected to
-// know that it lives: a redial or two, a heartbeat, and the failure window.
-const leftAlone = 25 * Second
-
-// convicted judges a conviction: its reason must be in the member or on the way to it. That the
-// authority did not run is none (rule L5).
-func (j *judge) convicted(root *machine, n id.Node) {
-	for _, m := range j.w.machines {
-		if m.id != n || m == j.w.clone {
-			continue
-		}
-		good := lane{latency: j.w.plan.latency, jitter: j.w.plan.jitter}
-		clean := m.path.up == good && m.path.down == good
-		switch since := j.w.now - m.touched; {
-		case m.runs() && clean && since >= leftAlone:
-			j.wrong(root, "convicts "+m.name+" without a reason")
-		case m.power == off && clean && m.peaceful && root.booted < m.died:
-			j.measured.Detection.note(j.w.now - m.died)
-		}
-	}
-}
-
-// acknowledged is the highest version that a home has acknowledged for an object, and under which
-// lease.
-func (j *judge) acknowledged(i int) (uint64, id.Node, id.Epoch) {
-	h := &j.objects[i]
-	return h.acked, h.home, h.lease
-}
-
-// told judges an answer to a client: it must not be behind what had been acknowledged, under the
-// same lease, when the client asked first. A repeated request may get an old answer.
-func (j *judge) told(c *client, r *wire.RouteRep) {
-	if c.q.Op == wire.Stat && c.q.Class != wire.Authoritative || c.tries > 1 {
-		return
-	}
-	if r.Home == c.home && r.HomeEpoch == c.lease && r.Version < c.highest {
-		j.wrong(c.node, "answers with version "+strconv.FormatUint(r.Version, 10)+" of "+
-			objectNames[c.object]+", after "+strconv.FormatUint(c.highest, 10))
-	}
-	h := &j.objects[c.object]
-	if r.HomeEpoch > h.lease {
-		h.acked, h.home, h.lease = 0, r.Home, r.HomeEpoch
-	}
-	if r.Home == h.home && r.HomeEpoch == h.lease {
-		h.acked = max(h.acked, r.Version)
-	}
 }

@@ -31,7 +31,6 @@ type world struct {
 
 	events int64
 	hash   uint64
-	words  [256]int64 // answers to clients, by word
 	log    *strings.Builder
 	names  *strings.Replacer
 }

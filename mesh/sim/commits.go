@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/wire"
+)
+
+// What is judged of commits (I1, I7).
+
+// versions notices what m has committed: it must have had the right to, and alone.
+func (j *judge) versions(m *machine, i int) {
+	s, h := &m.seen, &j.objects[i]
+	epoch, version, value := m.look.Record(objects[i])
+	before := s.have[i]
+	s.have[i] = version
+	if version <= before || !s.holds[i] || epoch != m.look.Epoch() ||
+		epoch == h.epoch && version == h.version {
+		return // it has not changed, or a lab move has brought it
+	}
+	j.committed()
+	switch {
+	case !s.may:
+		j.wrong(m, "has committed "+objectNames[i]+" without the right to")
+	case epoch < h.epoch:
+		j.wrong(m, "has committed "+objectNames[i]+" in a past epoch")
+	case epoch == h.epoch && version != h.version+1:
+		j.wrong(m, "has committed "+objectNames[i]+" at version "+
+			strconv.FormatUint(version, 10)+" after "+strconv.FormatUint(h.version, 10))
+	}
+	h.epoch, h.version = epoch, version
+	j.once(m, value)
+}
+
+// once checks that a client's request is executed for the first time: its value names it.
+func (j *judge) once(m *machine, value []byte) {
+	if len(value) != valueSize {
+		return // a lab step's
+	}
+	c := j.w.clients[binary.BigEndian.Uint16(value)]
+	seq := binary.BigEndian.Uint64(value[2:])
+	if c.done[seq] {
+		j.wrong(m, "executes request "+strconv.FormatUint(seq, 10)+" twice")
+	}
+	c.done[seq] = true
+}
+
+// acknowledged is the highest version that a home has acknowledged for an object, and under which
+// lease.
+func (j *judge) acknowledged(i int) (uint64, id.Node, id.Epoch) {
+	h := &j.objects[i]
+	return h.acked, h.home, h.lease
+}
+
+// told judges an answer to a client: it must not be behind what had been acknowledged, under the
+// same lease, when the client asked first. A repeated request may get an old answer.
+func (j *judge) told(c *client, r *wire.RouteRep) {
+	if c.q.Op == wire.Stat && c.q.Class != wire.Authoritative || c.tries > 1 {
+		return
+	}
+	if r.Home == c.home && r.HomeEpoch == c.lease && r.Version < c.highest {
+		j.wrong(c.node, "answers with version "+strconv.FormatUint(r.Version, 10)+" of "+
+			objectNames[c.object]+", after "+strconv.FormatUint(c.highest, 10))
+	}
+	h := &j.objects[c.object]
+	if r.HomeEpoch > h.lease {
+		h.acked, h.home, h.lease = 0, r.Home, r.HomeEpoch
+	}
+	if r.Home == h.home && r.HomeEpoch == h.lease {
+		h.acked = max(h.acked, r.Version)
+	}
+}
+
+// flowing is how many commits a minute are a flow of them.
+const flowing = 6
+
+// committed counts.
+func (j *judge) committed() {
+	j.commits++
+	if minute := j.w.now / Minute; minute != j.minute {
+		j.minute, j.inMinute = minute, 0
+	}
+	if j.inMinute++; j.inMinute == flowing {
+		j.minutes++
+	}
+}
