@@ -69,6 +69,7 @@ type soak struct {
 	ended    int64 // worlds
 	measures sim.Measures
 	failed   []sim.Result
+	closest  uint64 // the seed with the least slack
 }
 
 // run lives through worlds, so many at a time.
@@ -109,7 +110,10 @@ func (s *soak) add(r sim.Result) {
 	s.flowed += r.Minutes
 	s.events += r.Events
 	s.commits += r.Commits
-	s.measures.Add(&r.Measures)
+	least := s.measures.Slack.Least
+	if s.measures.Add(&r.Measures); s.measures.Slack.Least < least || s.closest == 0 {
+		s.closest = r.Seed
+	}
 	if r.Verdict != "" {
 		s.failed = append(s.failed, r)
 		fmt.Fprintf(os.Stderr, "soak: seed %d: %s\n", r.Seed, r.Verdict)
@@ -139,6 +143,7 @@ func (s *soak) report(to *os.File) {
 	} {
 		fmt.Fprintf(to, "%-11s %s\n%s", row.name, row.what, row.h.Table("            "))
 	}
+	fmt.Fprintf(to, "the least slack is that of seed %d\n", s.closest)
 	for _, r := range s.failed {
 		fmt.Fprintf(to, "FAILED seed %d: %s\n       %s\n", r.Seed, r.Verdict, r.Plan)
 	}

@@ -38,8 +38,8 @@ func (j *judge) printed(m *machine, l evidence.Line) {
 // know that it lives: a redial or two, a heartbeat, and the failure window.
 const leftAlone = 25 * Second
 
-// convicted judges a conviction: its reason must be in the member or on the way to it. That the
-// authority did not run is none (rule L5).
+// convicted judges a conviction: its reason must be in the member or on the way to it, or the member
+// has not been admitted since it came back. That the authority did not run is none (rule L5).
 func (j *judge) convicted(root *machine, n id.Node) {
 	for _, m := range j.w.machines {
 		if m.id != n || m == j.w.clone {
@@ -48,7 +48,7 @@ func (j *judge) convicted(root *machine, n id.Node) {
 		good := lane{latency: j.w.plan.latency, jitter: j.w.plan.jitter}
 		clean := m.path.up == good && m.path.down == good
 		switch since := j.w.now - m.touched; {
-		case m.runs() && clean && since >= leftAlone:
+		case m.runs() && m.look.Joined() && clean && since >= leftAlone:
 			j.wrong(root, "convicts "+m.name+" without a reason")
 		case m.power == off && clean && m.peaceful && root.booted < m.died:
 			j.measured.Detection.note(j.w.now - m.died)
