@@ -50,6 +50,7 @@ var table = []rights{
 	{"netstack", []string{"std", "netstack/...", "gvisor.dev/gvisor/..."}},
 	{"nvram", []string{"std", "nvram/..."}},
 	{"mesh", append([]string{"mesh/..."}, pureStd...)},
+	{"mesh/search", []string{"std", "mesh/..."}}, // a host's: it looks into nodes by reflection
 	{"rig", observer},
 	{"rig/replay", append([]string{"kernel/node/...", "mesh/..."}, observer...)},
 	{"rig/lab", append([]string{"kernel/node/...", "mesh/..."}, observer...)},

@@ -1,0 +1,104 @@
+package search
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"holdfast/mesh"
+	"holdfast/mesh/home"
+	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
+)
+
+// The machines, by their index in a world.
+const (
+	root = iota
+	member
+	third // off at first
+	machinesMax
+)
+
+// cast is what is the same in every state of a search: the scope, names, keys, objects.
+type cast struct {
+	Scope
+	names   [machinesMax]string
+	keys    [machinesMax]ed25519.PrivateKey
+	ids     [machinesMax]id.Node
+	configs [machinesMax]mesh.Config
+	objects []object
+
+	interned table[*state] // the states of this second
+}
+
+type object struct {
+	name string
+	id   id.Object
+}
+
+func newCast(s Scope) *cast {
+	c := &cast{Scope: s, names: [machinesMax]string{"root", "n1", "n2"}}
+	if s.Third == Twin {
+		c.names[third] = "n1-twin"
+	}
+	for i, name := range c.names {
+		if i == third && s.Third == Twin {
+			name = c.names[member]
+		}
+		seed := sha256.Sum256([]byte(name))
+		c.keys[i] = ed25519.NewKeyFromSeed(seed[:])
+		c.ids[i] = id.NodeOf(c.public(i))
+	}
+	c.objects = c.pickObjects()
+	var names []string
+	for _, o := range c.objects {
+		names = append(names, o.name)
+	}
+	for i := range c.configs {
+		c.configs[i] = mesh.Config{Role: mesh.Member, Key: c.keys[i], Root: c.public(root), Epoch: 1,
+			Timing: timing.Default, Both: !s.OneClock, Detect: true, Route: true, Lab: true,
+			LabObject: names}
+	}
+	c.configs[root].Role = mesh.Authority
+	c.configs[root].Allow = []id.Node{c.ids[member]}
+	if s.Third == Newcomer {
+		c.configs[root].Allow = []id.Node{c.ids[member], c.ids[third]}
+	}
+	return c
+}
+
+func (c *cast) public(m int) ed25519.PublicKey { return c.keys[m].Public().(ed25519.PublicKey) }
+
+// pickObjects returns one object for each way in which the views of these nodes can home one: that
+// is all that the protocol tells apart.
+func (c *cast) pickObjects() []object {
+	views := [][]id.Node{{c.ids[root], c.ids[member]}}
+	if c.Third == Newcomer {
+		views = append(views, []id.Node{c.ids[root], c.ids[third]},
+			[]id.Node{c.ids[root], c.ids[member], c.ids[third]})
+	}
+	var seen []string
+	var picked []object
+	for i := range 64 {
+		name := fmt.Sprintf("lab-%d", i)
+		o := object{name, id.ObjectOf(name)}
+		way := ""
+		for _, v := range views {
+			way += home.Of(o.id, v).String()
+		}
+		if !slices.Contains(seen, way) {
+			seen, picked = append(seen, way), append(picked, o)
+		}
+	}
+	return picked
+}
+
+// configOf is the configuration of a machine's n-th boot.
+func (c *cast) configOf(m int, boot uint8, marks *mesh.Marks) mesh.Config {
+	config := c.configs[m]
+	config.Boot = id.Boot(m+1)<<32 | id.Boot(boot)
+	config.Seed = sha256.Sum256([]byte{byte(m), boot})
+	config.Marks = marks
+	return config
+}

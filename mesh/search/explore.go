@@ -1,0 +1,145 @@
+package search
+
+import "holdfast/mesh/when"
+
+// Result is what a search has found.
+type Result struct {
+	States      int  // different ones that were reached
+	Transitions int  // that led to them, and to those known already
+	Seconds     int  // of true time that were searched in full
+	Closed      bool // no further second leads to anything new: the result holds for ever
+
+	Violation string // what must never be so, "" when nothing was found
+	At        int    // in which second
+	Script    string // the shortest way there, as a conversation
+}
+
+// explorer is a search under way. It goes through time second by second, and within a second
+// through states in the order of the number of actions that lead there: what it finds first
+// happens at the earliest time, and of those by the fewest actions.
+//
+// A state is reached at the earliest time possible, and time is not part of it: what was reached
+// before is not gone through again, since all that can follow it does so in the time that is left.
+type explorer struct {
+	*cast
+	seen   table[struct{}]
+	keys   keyer
+	log    []origin
+	second [][]reached // by number of actions
+	next   [][]reached
+	result Result
+}
+
+// reached is a world that has been reached for the first time.
+type reached struct {
+	world
+	at int32 // its place in the log
+}
+
+// origin is how a world was reached: from which place in the log, and by what.
+type origin struct {
+	from int32
+	by   action
+}
+
+// Run searches a scope. After every second it tells progress, unless that is nil, what it has found
+// so far.
+func (s Scope) Run(progress func(Result)) Result {
+	x := &explorer{cast: newCast(s)}
+	w := x.start()
+	x.reach(&w, -1, action{}, 0, &x.second)
+	for t := 0; t <= s.Seconds && x.result.Violation == ""; t++ {
+		x.interned.clear()
+		last := t == s.Seconds
+		for n := 0; n < len(x.second) && x.result.Violation == ""; n++ {
+			for i := 0; i < len(x.second[n]) && x.result.Violation == ""; i++ {
+				x.expand(&x.second[n][i], n, last)
+			}
+			x.second[n] = nil
+		}
+		if x.result.Violation != "" {
+			break
+		}
+		x.result.Seconds = t
+		x.result.Closed = !last && len(x.next) == 0
+		if progress != nil {
+			progress(x.result)
+		}
+		if x.result.Closed {
+			break
+		}
+		x.second, x.next = x.next, nil
+	}
+	return x.result
+}
+
+// expand goes from a world, reached by n actions, to all that can follow. In the last second time
+// does not go on.
+func (x *explorer) expand(r *reached, n int, last bool) {
+	for _, a := range x.actions(&r.world, nil) {
+		to := &x.second
+		if a.kind == advance {
+			if last {
+				continue
+			}
+			to = &x.next
+		}
+		d := x.do(&r.world, a, nil)
+		if d.wrong != "" {
+			x.found(r.at, a, d.wrong)
+			return
+		}
+		outcomes := 1
+		if x.Loss {
+			outcomes <<= len(d.sends)
+		}
+		for lost := range outcomes {
+			a.lost = uint16(lost)
+			w := d.outcome(a.lost)
+			if wrong := x.reach(&w, r.at, a, n+1, to); wrong != "" {
+				x.found(r.at, a, wrong)
+				return
+			}
+		}
+	}
+}
+
+// reach adds a world if it is new, and returns what is wrong with it.
+func (x *explorer) reach(w *world, from int32, by action, n int, to *[][]reached) string {
+	x.result.Transitions++
+	if _, was := x.seen.put(x.keys.key(w), struct{}{}); was {
+		return ""
+	}
+	x.result.States++
+	if wrong := x.judge(w); wrong != "" {
+		return wrong
+	}
+	x.log = append(x.log, origin{from, by})
+	for len(*to) <= n {
+		*to = append(*to, nil)
+	}
+	(*to)[n] = append((*to)[n], reached{*w, int32(len(x.log) - 1)})
+	return ""
+}
+
+// found notes a violation and the way to it.
+func (x *explorer) found(from int32, last action, wrong string) {
+	as := []action{last}
+	for ; x.log[from].from >= 0; from = x.log[from].from {
+		as = append(as, x.log[from].by)
+	}
+	for i, j := 0, len(as)-1; i < j; i, j = i+1, j-1 {
+		as[i], as[j] = as[j], as[i]
+	}
+	x.result.Violation = wrong
+	for _, a := range as {
+		if a.kind == advance {
+			x.result.At++
+		}
+	}
+	x.result.Script = x.script(as)
+}
+
+// before is how long the pair has been working when the search begins: longer than any silence or
+// lease lasts, and a whole number of the periods in which a lease is asked for.
+const before = 14 * when.Second

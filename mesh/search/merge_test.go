@@ -1,0 +1,109 @@
+package search
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestMergedStatesHaveTheSameFuture goes through small scopes, and whenever it reaches a state that
+// it knows already it compares, action for action, what can follow the one and the other: the same
+// must be possible and lead to the same states. So what canonical encodings leave out decides
+// nothing.
+func TestMergedStatesHaveTheSameFuture(t *testing.T) {
+	for _, s := range []Scope{
+		{Name: "changes", Seconds: 9, Changes: 2},
+		{Name: "two sessions", Seconds: 10, Changes: 1, Sessions: 2},
+		{Name: "loss", Seconds: 11, Loss: true},
+		{Name: "late", Seconds: 12, Late: 1},
+		{Name: "events", Seconds: 3, Events: 1, Commits: true, Slow: true},
+		{Name: "removal", Seconds: 17, Events: 1, Early: true},
+		{Name: "move", Seconds: 6, Moves: 1, Changes: 1},
+		{Name: "newcomer", Seconds: 9, Third: Newcomer},
+		{Name: "twin", Seconds: 9, Third: Twin},
+	} {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			m := merger{t: t, cast: newCast(s), first: map[key]*world{}}
+			m.run()
+			if m.compared < 50 {
+				t.Errorf("only %d merged states were compared: they prove nothing", m.compared)
+			}
+			t.Logf("%d states, %d merged ones compared", len(m.first), m.compared)
+		})
+	}
+}
+
+type merger struct {
+	t *testing.T
+	*cast
+	first    map[key]*world
+	keys     keyer
+	compared int
+}
+
+// A fair sample of the merged states is compared: those with a key that begins with less than
+// sampled, until there are comparedMax.
+const (
+	sampled     = 48
+	comparedMax = 2_000
+)
+
+func (m *merger) run() {
+	w := m.start()
+	level := []*world{&w}
+	for len(level) > 0 && !m.t.Failed() {
+		var next []*world
+		for _, w := range level {
+			for _, v := range m.following(w) {
+				k := m.keys.key(&v)
+				known := m.first[k]
+				switch {
+				case known == nil && int(v.t/1000) <= m.Seconds:
+					m.first[k] = &v
+					next = append(next, &v)
+				case known != nil && k[0] < sampled && m.compared < comparedMax:
+					m.compare(known, &v)
+				}
+			}
+		}
+		level = next
+	}
+}
+
+// following are all worlds that can follow w at once.
+func (m *merger) following(w *world) []world {
+	var all []world
+	for _, a := range m.actions(w, nil) {
+		d := m.do(w, a, nil)
+		if d.wrong != "" {
+			m.t.Fatal(d.wrong)
+		}
+		outcomes := 1
+		if m.Loss {
+			outcomes <<= len(d.sends)
+		}
+		for lost := range outcomes {
+			all = append(all, d.outcome(uint16(lost)))
+		}
+	}
+	return all
+}
+
+func (m *merger) compare(a, b *world) {
+	m.compared++
+	if x, y := m.actions(a, nil), m.actions(b, nil); !slices.Equal(x, y) {
+		m.t.Errorf("after %d s and %d s: different actions: %v and %v", a.t/1000, b.t/1000, x, y)
+		return
+	}
+	x, y := m.following(a), m.following(b)
+	if len(x) != len(y) {
+		m.t.Errorf("after %d s and %d s: %d and %d successors", a.t/1000, b.t/1000, len(x), len(y))
+		return
+	}
+	for i := range x {
+		if m.keys.key(&x[i]) != m.keys.key(&y[i]) || m.judge(&x[i]) != m.judge(&y[i]) {
+			m.t.Errorf("after %d s and %d s: successor %d differs", a.t/1000, b.t/1000, i)
+			return
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package search
+
+// Scope says what one search enumerates: everything that can happen within these bounds does.
+type Scope struct {
+	Name    string
+	Seconds int // of true time, from a working pair on; fewer than a minute
+
+	Sessions int // that a member's adapter has at the same time, at most 2; 0 means 1
+
+	// What the network does. Without any of these every frame arrives within the second in which it
+	// was sent, in the order of its session.
+	Loss    bool // any frame may be lost
+	Late    int  // so many frames on their way to an end of a session may be late by any time
+	Changes int  // how often the network may change what it does with a session
+	Resets  int  // sessions that end at one end although both machines run
+
+	// What happens to machines.
+	Events  int  // pauses and losses of power, of any machine, for any time
+	Commits bool // a pause may come between a commit's two checks
+	Slow    bool // the authority's marks take time to become durable, and are lost with its power
+
+	Early bool // what goes wrong does so at the beginning of a second
+
+	Moves int // lab moves
+	Third Third
+
+	// What is known to be wrong, to show that the search can see it.
+	OneClock bool // members have no second clock
+	ADR      bool // members are judged by the lease as the ADR has it
+}
+
+// Third is what the third machine is.
+type Third uint8
+
+// The third machines.
+const (
+	Nobody   Third = iota
+	Newcomer       // another member, which boots at any time
+	Twin           // a machine with the member's key, which boots at any time
+)
+
+// Scopes are what a full search goes through.
+var Scopes = []Scope{
+	{Name: "changes", Seconds: 24, Changes: 3},
+	{Name: "two-sessions", Seconds: 24, Sessions: 2, Changes: 2, Resets: 1, Early: true},
+	{Name: "loss", Seconds: 24, Loss: true},
+	{Name: "late", Seconds: 24, Late: 1},
+	{Name: "late-loss", Seconds: 12, Late: 1, Loss: true},
+	{Name: "events", Seconds: 24, Events: 2},
+	{Name: "commits", Seconds: 24, Events: 1, Changes: 1, Commits: true, Slow: true},
+	{Name: "everything", Seconds: 24, Events: 2, Changes: 2, Early: true},
+	{Name: "move", Seconds: 24, Moves: 1, Changes: 2, Events: 1, Early: true},
+	{Name: "newcomer", Seconds: 24, Third: Newcomer, Changes: 2, Events: 1, Early: true},
+	{Name: "twin", Seconds: 24, Third: Twin, Changes: 2, Events: 1, Early: true},
+}
