@@ -70,15 +70,16 @@ func (j *judge) ended(m *machine) {
 	}
 }
 
-// holder notes who may commit an object, and how long after the former holder's right was over. The
-// end of a right that its holder was told of, by a view, says nothing about clocks. The right of a
+// holder notes who may commit an object, and how long after the former holder's right was over. When
+// a view has told the former holder that it is none, that says nothing about clocks. The right of a
 // holder that died counts as if it lived: nobody can know that it is dead.
 func (j *judge) holder(m *machine, i int) {
 	h := &j.objects[i]
 	if h.holder != nil && (h.holder != m || h.boots != m.boots) {
 		slack := j.w.now - h.end
+		knows := h.boots == h.holder.boots && h.holder.seen.epoch >= m.seen.epoch
 		switch {
-		case h.told:
+		case h.told || knows:
 			j.measured.HandOver.note(slack)
 		case slack < 0:
 			j.wrong(m, "may commit "+objectNames[i]+", and if it lived so might "+h.holder.name)
