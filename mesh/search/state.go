@@ -104,8 +104,9 @@ func (c *cast) stateOf(n *mesh.Node, m int, t stepTime) *state {
 	codeOf(nodeType)(&e, v)
 	s.code, s.refs = sha256.Sum256(e.buf), e.refs
 
-	// The very same state has the same numbers in the place of its references, too, and will make
-	// the same ones.
+	// The very same state is one of the same boot, has the same numbers in the place of its
+	// references, and will make the same ones.
+	e.uint(v.FieldByName("c").FieldByName("Boot").Uint())
 	e.uint(uint64(s.at))
 	e.uint(uint64(s.now))
 	e.uint(v.FieldByName("random").FieldByName("count").Uint())
