@@ -31,7 +31,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
 .PHONY: help image rig-bin qemu-installed qemu rig test test-host test-boot test-rig stdtest bench \
-	faults sweep soak fuzz clean
+	faults sweep search soak fuzz clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ bench: qemu-installed ## figures in exact instructions, beside the peer's
 
 sweep: ## every trouble of the network over real TCP in virtual time: who could commit, and when
 	@go test -count=1 -timeout 1h -v -run TwoHomes ./kernel/node -args -sweep
+
+search: ## every schedule of a small mesh, second by second: no state may hold two homes
+	go run ./internal/searchall
 
 soak: ## simulated worlds with every trouble, on every core, for SOAK
 	go run ./internal/soak -time $(SOAK)

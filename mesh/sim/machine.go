@@ -25,7 +25,9 @@ type machine struct {
 	boots    int
 	booted   Time
 	died     Time         // when it was switched off last, if it is off
-	touched  Time         // when something was last done to it
+	halted   Time         // when it was stopped last, if it is
+	idle     Time         // for how long it had been stopped before that, in all
+	touched  Time         // when something was last done to it, by the authority's running time
 	peaceful bool         // nothing had been done to it before it was switched off
 	heard    when.Instant // by its counter, when the latest frame arrived
 
@@ -128,7 +130,10 @@ func (m *machine) boot() {
 // kill switches a machine off without a word.
 func (m *machine) kill() {
 	m.w.say(m, "is switched off")
-	m.peaceful = m.w.now-m.touched >= leftAlone
+	if m.on() && !m.runs() {
+		m.idle += m.w.now - m.halted
+	}
+	m.peaceful = m.w.ran()-m.touched >= leftAlone
 	m.w.touch(m)
 	m.power, m.died, m.dial = off, m.w.now, dialler{at: never}
 	m.chip.tear(m.w)
@@ -139,7 +144,7 @@ func (m *machine) kill() {
 
 // halt stops a machine, with its counter or without.
 func (m *machine) halt(how power) {
-	m.power = how
+	m.power, m.halted = how, m.w.now
 	if how == frozen {
 		m.clock.stop(m.w.now)
 		m.w.judge.look(m)
@@ -155,6 +160,7 @@ func (m *machine) resume() {
 		m.clock.start(w.now)
 	}
 	m.power = running
+	m.idle += w.now - m.halted
 	w.say(m, "runs again")
 	w.judge.look(m)
 	rest := m.rest

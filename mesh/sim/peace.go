@@ -35,11 +35,23 @@ func (j *judge) printed(m *machine, l evidence.Line) {
 }
 
 // leftAlone is how long a member must have been in peace before the authority can be expected to
-// know that it lives: a redial or two, a heartbeat, and the failure window.
+// know that it lives: a redial or two, a heartbeat, and the failure window. It is time in which the
+// authority runs: a silence that began before a pause of its goes on after it (spec/protocol.md,
+// "Conviction").
 const leftAlone = 25 * Second
 
-// convicted judges a conviction: its reason must be in the member or on the way to it, or the member
-// has not been admitted since it came back. That the authority did not run is none (rule L5).
+// ran is for how long the authority has run, or has been off.
+func (w *world) ran() Time {
+	root := w.machines[0]
+	if root.on() && !root.runs() {
+		return root.halted - root.idle
+	}
+	return w.now - root.idle
+}
+
+// convicted judges a conviction: its reason must be in the member or on the way to it, or the
+// member has not been admitted since it came back. That the authority did not run is none (rule
+// L5).
 func (j *judge) convicted(root *machine, n id.Node) {
 	for _, m := range j.w.machines {
 		if m.id != n || m == j.w.clone {
@@ -47,7 +59,7 @@ func (j *judge) convicted(root *machine, n id.Node) {
 		}
 		good := lane{latency: j.w.plan.latency, jitter: j.w.plan.jitter}
 		clean := m.path.up == good && m.path.down == good
-		switch since := j.w.now - m.touched; {
+		switch since := j.w.ran() - m.touched; {
 		case m.runs() && m.look.Joined() && clean && since >= leftAlone:
 			j.wrong(root, "convicts "+m.name+" without a reason")
 		case m.power == off && clean && m.peaceful && root.booted < m.died:

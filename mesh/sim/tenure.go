@@ -70,9 +70,9 @@ func (j *judge) ended(m *machine) {
 	}
 }
 
-// holder notes who may commit an object, and how long after the former holder's right was over. When
-// a view has told the former holder that it is none, that says nothing about clocks. The right of a
-// holder that died counts as if it lived: nobody can know that it is dead.
+// holder notes who may commit an object, and how long after the former holder's right was over.
+// When a view has told the former holder that it is none, that says nothing about clocks. The right
+// of a holder that died counts as if it lived: nobody can know that it is dead.
 func (j *judge) holder(m *machine, i int) {
 	h := &j.objects[i]
 	if h.holder != nil && (h.holder != m || h.boots != m.boots) {

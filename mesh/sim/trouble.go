@@ -102,8 +102,8 @@ func (w *world) member() *machine { return w.machines[1+w.random.below(len(w.mac
 // touch notes that something has been done to a member: what the authority thinks of it for a while
 // after that is not judged.
 func (w *world) touch(m *machine) {
-	m.touched = w.now
+	m.touched = w.ran()
 	if w.clone != nil && (m == w.clone || m == w.machines[1]) {
-		w.clone.touched, w.machines[1].touched = w.now, w.now
+		w.clone.touched, w.machines[1].touched = w.ran(), w.ran()
 	}
 }
