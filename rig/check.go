@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,30 +25,97 @@ func (*checkCommand) Help() string { return "Example: rig check runs/latest" }
 // Run judges the runs and ends with the worst code.
 func (c *checkCommand) Run() error {
 	s := session{}
-	for _, run := range c.Runs {
-		records, err := readJournal(run)
+	for _, path := range c.Runs {
+		j, err := judgeStored(path)
 		if err != nil {
 			return err
-		}
-		f, err := findFault(records[0].Run.Fault)
-		if err != nil {
-			return fmt.Errorf("%s: %w", run, err)
-		}
-		result, err := judgeRecords(records, f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", run, err)
 		}
 		text := style(os.Stdout)
 		text.Quiet = c.Quiet
-		if err := result.WriteText(os.Stdout, f.Proof, run, text); err != nil {
+		if err := j.result.WriteText(os.Stdout, j.fault.Proof, path, text); err != nil {
 			return err
 		}
-		s.worsen(result.Exit)
+		for _, line := range j.changed() {
+			fmt.Printf("  %s\n", line)
+		}
+		s.worsen(j.result.Exit)
 	}
 	if s.worst != judge.CodeHeld {
 		return verdict(s.worst)
 	}
 	return nil
+}
+
+// judged is a stored run with its verdict.
+type judged struct {
+	fault  *scenario.Fault
+	run    *judge.Run
+	before []journal.Record // what it was judged to be before
+	whole  bool             // the journal has its end
+	result report.Result
+}
+
+// judgeStored judges a run by what is in its folder or journal, and so by what a later check will
+// see.
+func judgeStored(path string) (*judged, error) {
+	records, err := readJournal(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := findFault(records[0].Run.Fault)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	run, err := judge.New(records)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	j := &judged{fault: f, run: run}
+	records, j.before = journal.Split(records)
+	j.whole = records[len(records)-1].Kind == journal.KindEnd
+	j.result = report.Of(run, judge.Judge(run, f.AllChecks()))
+	return j, nil
+}
+
+// changed has a line for each check that was answered otherwise when the run was judged first.
+func (j *judged) changed() []string {
+	was := make(map[string]string)
+	for _, r := range j.before {
+		was[r.Check.Name] = r.Check.Status
+	}
+	var lines []string
+	for _, c := range j.result.Checks {
+		before, asked := was[c.Name]
+		if now := c.Status.String(); asked && before != now {
+			lines = append(lines, fmt.Sprintf("%s was %s when the run was judged first", c.Name, before))
+		}
+	}
+	return lines
+}
+
+// keepChecks puts the verdict behind the run in its journal. A journal without an end, or with a
+// verdict, stays as it is.
+func (j *judged) keepChecks(folder string) error {
+	if !j.whole || len(j.before) > 0 {
+		return nil
+	}
+	var checks []journal.Check
+	for _, c := range j.result.Checks {
+		kept := journal.Check{
+			Name: c.Name, Status: c.Status.String(), Detail: c.Detail, Evidence: c.Evidence,
+		}
+		if c.Margin != nil {
+			slack := c.Margin.Slack.Microseconds()
+			kept.SlackUS = &slack
+		}
+		checks = append(checks, kept)
+	}
+	path := filepath.Join(folder, world.JournalFile)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(journal.AppendChecks(file, j.run.Records, checks), file.Close())
 }
 
 // readJournal reads the journal of a run, given its folder or the journal itself.
@@ -65,21 +133,4 @@ func readJournal(run string) ([]journal.Record, error) {
 		return nil, fmt.Errorf("%s: %w", run, err)
 	}
 	return records, nil
-}
-
-// judgeFolder judges a run by what is in its folder, and so by what a later check will see.
-func judgeFolder(folder string, f *scenario.Fault) (report.Result, error) {
-	records, err := readJournal(folder)
-	if err != nil {
-		return report.Result{}, err
-	}
-	return judgeRecords(records, f)
-}
-
-func judgeRecords(records []journal.Record, f *scenario.Fault) (report.Result, error) {
-	run, err := judge.New(records)
-	if err != nil {
-		return report.Result{}, err
-	}
-	return report.Of(run, judge.Judge(run, f.AllChecks())), nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"holdfast/qemu"
 	"holdfast/rig/journal"
+	"holdfast/rig/judge"
 )
 
 // quickEnd, in GORACE, keeps a program with the race detector from lingering a second at its end.
@@ -35,6 +36,7 @@ func TestCommandLine(t *testing.T) {
 			e.Setenv("PANIC", "booting\npanic: mesh: two homes of lab-3\n\n"+
 				"goroutine 1 [running]:\n"+reset+"\n")
 			e.Setenv("GARBAGE", "booting\nmesh-fail: suspect who=knows\n")
+			e.Setenv("NOISE", strings.Repeat("a line of no consequence\n", 2000))
 			e.Setenv("RESET", reset)
 			stored, err := filepath.Abs("scenario/testdata")
 			if err != nil {
@@ -97,8 +99,17 @@ func emptyImage(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestCtrlCEndsEveryChild interrupts a run while it waits for two machines that say nothing.
-func TestCtrlCEndsEveryChild(t *testing.T) {
+// standInRun is a run with two machines that say hello and nothing else.
+type standInRun struct {
+	*exec.Cmd
+	stderr io.ReadCloser
+	pids   string // folder with a file named by the process id of each machine
+	latest string // folder of the run
+}
+
+// waitingRun starts one and returns when it waits for a machine to say more.
+func waitingRun(t *testing.T) *standInRun {
+	t.Helper()
 	folder := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
@@ -109,59 +120,122 @@ func TestCtrlCEndsEveryChild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pids, runs := filepath.Join(folder, "pids"), filepath.Join(folder, "runs")
+	r := &standInRun{
+		pids: filepath.Join(folder, "pids"), latest: filepath.Join(folder, "runs", "latest"),
+	}
 	image := filepath.Join(folder, "arm.elf")
-	err = errors.Join(os.Mkdir(pids, 0o755), os.WriteFile(image, emptyImage(t), 0o600))
+	err = errors.Join(os.Mkdir(r.pids, 0o755), os.WriteFile(image, emptyImage(t), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig := exec.CommandContext(t.Context(), filepath.Join(folder, "rig"),
-		"run", "--fault", "none", "--image", image, "--out", runs)
-	rig.Env = append(os.Environ(), "PATH="+folder, "GORACE="+quickEnd,
-		standInPIDs+"="+pids, standInScript+"=hello\n")
-	stderr, err := rig.StderrPipe()
-	if err != nil {
+	r.Cmd = exec.CommandContext(t.Context(), filepath.Join(folder, "rig"),
+		"run", "--fault", "none", "--image", image, "--out", filepath.Join(folder, "runs"))
+	r.Env = append(os.Environ(), "PATH="+folder, "GORACE="+quickEnd,
+		standInPIDs+"="+r.pids, standInScript+"=hello\n")
+	if r.stderr, err = r.StderrPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := rig.Start(); err != nil {
+	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	progress := bufio.NewScanner(stderr)
+	progress := bufio.NewScanner(r.stderr)
 	for progress.Scan() && !strings.Contains(progress.Text(), "waiting for `mesh-join: confirmed") {
 	}
-	if err := rig.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	rest, _ := io.ReadAll(stderr)
-	var exit *exec.ExitError
-	if err := rig.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
-		t.Errorf("the rig ended with %v, want exit status 3; it said:\n%s", err, rest)
-	}
+	return r
+}
 
-	children, err := os.ReadDir(pids)
+// machines returns the process ids of the two machines.
+func (r *standInRun) machines(t *testing.T) []int {
+	t.Helper()
+	children, err := os.ReadDir(r.pids)
 	if err != nil || len(children) != 2 {
 		t.Fatalf("%d machines were started, %v; want 2", len(children), err)
 	}
+	var pids []int
 	for _, c := range children {
 		pid, err := strconv.Atoi(c.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// TestCtrlCEndsEveryChild interrupts a run while it waits for two machines that say nothing.
+func TestCtrlCEndsEveryChild(t *testing.T) {
+	rig := waitingRun(t)
+	if err := rig.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(rig.stderr)
+	var exit *exec.ExitError
+	if err := rig.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Errorf("the rig ended with %v, want exit status 3; it said:\n%s", err, rest)
+	}
+	for _, pid := range rig.machines(t) {
 		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 			t.Errorf("machine %d is still there: %v", pid, err)
 		}
 	}
-	latest := filepath.Join(runs, "latest")
-	records, err := readJournal(latest)
+	records, err := readJournal(rig.latest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end := records[len(records)-1].End; end == nil || end.Outcome != journal.Interrupted {
+	run, checks := journal.Split(records)
+	if end := run[len(run)-1].End; end == nil || end.Outcome != journal.Interrupted {
 		t.Errorf("the journal ends with %+v, want that it was interrupted", end)
 	}
+	if len(checks) == 0 {
+		t.Error("the verdict is not in the journal")
+	}
 	for _, name := range []string{"result.json", "n0.console", "n1.console", "wire.pcapng"} {
-		if _, err := os.Stat(filepath.Join(latest, name)); err != nil {
+		if _, err := os.Stat(filepath.Join(rig.latest, name)); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// TestAKilledRigLeavesAJournal kills a run without a word. What had happened is there to be judged,
+// and its machines die with it.
+func TestAKilledRigLeavesAJournal(t *testing.T) {
+	rig := waitingRun(t)
+	machines := rig.machines(t)
+	if err := rig.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// A machine that lives has the rig's standard error open: reading it to its end is waiting.
+	io.Copy(io.Discard, rig.stderr)
+	rig.Wait()
+	for _, pid := range machines {
+		for alive(pid) {
+			if t.Context().Err() != nil {
+				t.Fatalf("machine %d outlives its rig", pid)
+			}
+		}
+	}
+	j, err := judgeStored(rig.latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.whole || j.result.Exit != judge.CodeInconclusive ||
+		!strings.HasPrefix(j.result.Reason, "its journal has no end") {
+		t.Errorf("exit %d, reason %q, whole: %v", j.result.Exit, j.result.Reason, j.whole)
+	}
+	if err := j.keepChecks(rig.latest); err != nil {
+		t.Error(err)
+	}
+	if records, err := readJournal(rig.latest); err != nil || len(records) != len(j.run.Records) {
+		t.Errorf("judging it has changed it: %d records, %v", len(records), err)
+	}
+}
+
+// alive says whether a process is there and not just waiting for its parent to take note.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
 }

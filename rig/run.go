@@ -213,21 +213,25 @@ func (s *session) run(ctx context.Context, f *scenario.Fault) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	result, judged := report.Result{}, error(nil)
+	var j *judged
 	if folder != "" {
-		result, judged = judgeFolder(folder, f)
+		var unjudged error
+		j, unjudged = judgeStored(folder)
+		err = errors.Join(err, unjudged)
 	}
-	if err != nil || folder == "" || judged != nil {
-		reporter.Say("%v", errors.Join(err, judged))
-		if result.Exit != judge.CodeViolated {
-			result.Exit, result.Meaning = judge.CodeTrouble, judge.CodeTrouble.String()
+	if err != nil {
+		reporter.Say("%v", err)
+	}
+	code := judge.CodeTrouble
+	if j != nil {
+		if err != nil && j.result.Exit != judge.CodeViolated {
+			j.result.Exit, j.result.Meaning = judge.CodeTrouble, judge.CodeTrouble.String()
 		}
+		code = j.result.Exit
+		s.show(j, folder)
 	}
-	if folder != "" && judged == nil {
-		s.show(f, result, folder)
-	}
-	s.worsen(result.Exit)
-	if result.Exit == judge.CodeHeld {
+	s.worsen(code)
+	if code == judge.CodeHeld {
 		s.held++
 	}
 }
@@ -288,17 +292,17 @@ func (s *session) folder(fault string) (string, error) {
 	return filepath.Join(s.Out, name), nil
 }
 
-// show writes the result into the folder, prints it, and removes the folder if it need not stay.
-func (s *session) show(f *scenario.Fault, result report.Result, folder string) {
+// show writes the verdict into the folder, prints it, and removes the folder if it need not stay.
+func (s *session) show(j *judged, folder string) {
 	fail := func(err error) {
 		fmt.Fprintf(os.Stderr, "rig: %v\n", err)
 		s.worsen(judge.CodeTrouble)
 	}
-	if err := writeResult(folder, result); err != nil {
+	if err := errors.Join(writeResult(folder, j.result), j.keepChecks(folder)); err != nil {
 		fail(err)
 	}
 	shown := folder
-	if s.Keep == "never" || s.Keep == "fail" && result.Exit == judge.CodeHeld {
+	if s.Keep == "never" || s.Keep == "fail" && j.result.Exit == judge.CodeHeld {
 		shown = ""
 		if err := os.RemoveAll(folder); err != nil {
 			fail(err)
@@ -306,7 +310,7 @@ func (s *session) show(f *scenario.Fault, result report.Result, folder string) {
 	}
 	text := style(os.Stdout)
 	text.Quiet = s.Quiet
-	if err := result.WriteText(os.Stdout, f.Proof, shown, text); err != nil {
+	if err := j.result.WriteText(os.Stdout, j.fault.Proof, shown, text); err != nil {
 		fail(err)
 	}
 }

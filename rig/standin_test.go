@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,7 +20,10 @@ import (
 // TestMain makes the test binary two programs: the rig itself, and a stand-in for QEMU.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"rig":       func() { os.Exit(command(os.Args[1:])) },
+		"rig": func() {
+			limitFiles()
+			os.Exit(command(os.Args[1:]))
+		},
 		qemu.Binary: standIn,
 	})
 }
@@ -30,7 +35,26 @@ const (
 	standInScript = "STANDIN_SCRIPT"
 	// standInPIDs is a folder in which it leaves a file named by its process id.
 	standInPIDs = "STANDIN_PIDS"
+	// fileLimit, for the rig itself, is how many bytes a file may have: more fails like a full disk.
+	fileLimit = "RIG_FILE_LIMIT"
 )
+
+// limitFiles limits the files of this process, if the environment says so.
+func limitFiles() {
+	text := os.Getenv(fileLimit)
+	if text == "" {
+		return
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ) // the write fails instead
+	limit := &syscall.Rlimit{Cur: n, Max: n}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, limit); err != nil {
+		panic(err)
+	}
+}
 
 // standIn is a QEMU without a machine: it answers QMP, prints what its script says, and then lives
 // until it is told to quit.

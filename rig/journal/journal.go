@@ -7,6 +7,11 @@
 //
 // A journal is append-only. Whoever waits for something to happen waits for its record (Await), so
 // that what a run waited for is what its verdict can see.
+//
+// States of a Journal: open, then closed by its end. A record is written whole and at once, by one
+// write: a rig that is killed loses what it had not heard of yet, and nothing else. After the first
+// failure to write the file gets nothing more, so that what stands in it is the run's beginning,
+// perhaps with a torn last line, which Read leaves out.
 package journal
 
 import (
@@ -27,8 +32,9 @@ var ErrClosed = errors.New("journal: closed")
 
 // Journal is a journal being written. Its methods may be called from any goroutine.
 type Journal struct {
-	start time.Time
-	watch func(Record)
+	start  time.Time
+	watch  func(Record)
+	failed func(error)
 
 	mu      sync.Mutex
 	file    io.Writer
@@ -40,12 +46,20 @@ type Journal struct {
 
 // Start begins a journal whose clock starts at the given instant, which must have a monotonic
 // reading (time.Now). watch, which may be nil, sees every record in order, before anybody who waits
-// does; it must not call the journal.
-func Start(file io.Writer, start time.Time, watch func(Record)) *Journal {
+// does; failed, which may be nil as well, hears of the first failure to write. Neither may call the
+// journal.
+func Start(
+	file io.Writer, start time.Time, watch func(Record), failed func(error),
+) *Journal {
 	if watch == nil {
 		watch = func(Record) {}
 	}
-	return &Journal{start: start, watch: watch, file: file, changed: make(chan struct{})}
+	if failed == nil {
+		failed = func(error) {}
+	}
+	return &Journal{
+		start: start, watch: watch, failed: failed, file: file, changed: make(chan struct{}),
+	}
 }
 
 // Time is the instant on the journal's clock.
@@ -65,7 +79,9 @@ func (j *Journal) Add(at time.Time, r Record) {
 	r.N, r.At = len(j.records)+1, j.Time(at)
 	j.records = append(j.records, r)
 	if j.err == nil {
-		j.err = write(j.file, r)
+		if j.err = write(j.file, r); j.err != nil {
+			j.failed(j.err)
+		}
 	}
 	j.watch(r)
 	close(j.changed)
@@ -142,8 +158,31 @@ func (j *Journal) Close(end End) error {
 	return j.err
 }
 
-// Read reads a stored journal. A last line without its end is what a killed rig leaves; it is left
-// out. Everything else that Start's journal would not have written is an error with its line.
+// AppendChecks writes what a run that was read was judged to be behind its records, at the instant
+// of the newest of them: the run is over by then, and its clock with it.
+func AppendChecks(file io.Writer, records []Record, checks []Check) error {
+	last := records[len(records)-1]
+	for i := range checks {
+		r := Record{N: last.N + 1 + i, At: last.At, Kind: KindCheck, Check: &checks[i]}
+		if err := write(file, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Split parts what happened in a run from what it was judged to be.
+func Split(records []Record) (run, checks []Record) {
+	i := slices.IndexFunc(records, func(r Record) bool { return r.Kind == KindCheck })
+	if i < 0 {
+		return records, nil
+	}
+	return records[:i], records[i:]
+}
+
+// Read reads a stored journal. A last line without its end is what a killed rig or a full disk
+// leaves; it is left out. Everything else that a Journal and AppendChecks would not have written is
+// an error with its line.
 func Read(r io.Reader) ([]Record, error) {
 	var records []Record
 	in := bufio.NewReader(r)
@@ -156,6 +195,9 @@ func Read(r io.Reader) ([]Record, error) {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
 		record, err := parse(line, len(records)+1)
+		if err == nil {
+			err = follows(records, record)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("journal: line %d: %w", len(records)+1, err)
 		}
@@ -187,6 +229,20 @@ func parse(line []byte, n int) (Record, error) {
 	return r, nil
 }
 
+// follows says whether a record may stand behind the others: the end is followed by checks only,
+// and these by nothing else.
+func follows(records []Record, r Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	last := records[len(records)-1].Kind
+	over := last == KindEnd || last == KindCheck
+	if over != (r.Kind == KindCheck) {
+		return fmt.Errorf("a record of kind %q behind one of kind %q", r.Kind, last)
+	}
+	return nil
+}
+
 // complete says whether the record has what its kind promises.
 func (r *Record) complete() bool {
 	switch r.Kind {
@@ -210,6 +266,8 @@ func (r *Record) complete() bool {
 		return r.Trouble != ""
 	case KindEnd:
 		return r.End != nil
+	case KindCheck:
+		return r.Check != nil && r.Check.Name != ""
 	}
 	return false
 }

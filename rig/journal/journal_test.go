@@ -15,7 +15,7 @@ import (
 func begun(watch func(Record)) (*Journal, *bytes.Buffer) {
 	file := new(bytes.Buffer)
 	start := time.Now()
-	j := Start(file, start, watch)
+	j := Start(file, start, watch, nil)
 	j.Add(start, Record{Kind: KindRun, Run: &Run{Schema: Schema, Fault: "none", Seed: 7}})
 	return j, file
 }
@@ -67,6 +67,11 @@ func TestReadRefusesWhatTheRigDoesNotWrite(t *testing.T) {
 		"a second run":     {first + strings.Replace(first, `"n":1`, `"n":2`, 1), "first record"},
 		"another schema":   {strings.Replace(first, `"schema":1`, `"schema":2`, 1), "schema 2"},
 		"an unknown kind":  {first + `{"n":2,"us":1,"kind":"gossip"}` + "\n", `kind "gossip"`},
+		"a check of a run that goes on": {first +
+			`{"n":2,"us":1,"kind":"check","check":{"name":"a","status":"held","detail":"",` +
+			`"evidence":[]}}` + "\n", `kind "check" behind one of kind "run"`},
+		"something behind the end": {first + `{"n":2,"us":1,"kind":"end","end":` +
+			`{"outcome":"complete"}}` + "\n" + `{"n":3,` + boot, `kind "boot" behind one of`},
 		"an action without its name": {first +
 			`{"n":2,"us":1,"kind":"action","node":"n0","boot":1}` + "\n", `kind "action"`},
 	} {
@@ -131,7 +136,8 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestAFullDiskIsReportedAndTheRunGoesOn(t *testing.T) {
-	j := Start(full{}, time.Now(), nil)
+	var heard []error
+	j := Start(full{}, time.Now(), nil, func(err error) { heard = append(heard, err) })
 	j.Add(time.Now(), Record{Kind: KindTrouble, Trouble: "x"})
 	err := j.Close(End{Outcome: Complete})
 	if err == nil || !strings.Contains(err.Error(), "disk full") {
@@ -139,5 +145,40 @@ func TestAFullDiskIsReportedAndTheRunGoesOn(t *testing.T) {
 	}
 	if n := len(j.Records()); n != 2 {
 		t.Errorf("%d records in memory, want 2", n)
+	}
+	if len(heard) != 1 || !errors.Is(err, heard[0]) {
+		t.Errorf("heard of %v, want of the first failure alone", heard)
+	}
+}
+
+func TestAVerdictStandsBehindTheEnd(t *testing.T) {
+	j, file := begun(nil)
+	j.Close(End{Outcome: Complete})
+	slack := int64(-3)
+	checks := []Check{
+		{Name: "a", Status: "held", Detail: "so it is", Evidence: []int{1, 2}},
+		{Name: "b", Status: "violated", Evidence: []int{}, SlackUS: &slack},
+	}
+	if err := AppendChecks(file, j.Records(), checks); err != nil {
+		t.Fatal(err)
+	}
+	records, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, judged := Split(records)
+	if !reflect.DeepEqual(run, j.Records()) {
+		t.Errorf("the run is now\n%v\nwant\n%v", run, j.Records())
+	}
+	for i, r := range judged {
+		if r.N != 3+i || r.At != run[1].At || !reflect.DeepEqual(*r.Check, checks[i]) {
+			t.Errorf("check %d is %+v of %+v", i, r, *r.Check)
+		}
+	}
+	if len(judged) != len(checks) {
+		t.Errorf("%d checks, want %d", len(judged), len(checks))
+	}
+	if err := AppendChecks(full{}, run, checks); err == nil {
+		t.Error("a full disk goes unnoticed")
 	}
 }

@@ -25,8 +25,8 @@ func (t Time) String() string {
 // Kind says what a record is about, and so which of its fields are set.
 type Kind string
 
-// The kinds. Every journal begins with KindRun and, unless the rig itself was killed, finishes with
-// KindEnd.
+// The kinds. Every journal begins with KindRun and, unless the rig itself was killed or could not
+// write, the run finishes with KindEnd. docs/results.md has a table of them with an example each.
 const (
 	KindRun     Kind = "run"     // Run: what is run, with what
 	KindBoot    Kind = "boot"    // Node, Boot: the rig started this machine
@@ -39,6 +39,7 @@ const (
 	KindStep    Kind = "step"    // Step: the rig began a step or is through with it
 	KindTrouble Kind = "trouble" // Trouble: the rig itself, or its artefacts, are not well
 	KindEnd     Kind = "end"     // End: how the run ended
+	KindCheck   Kind = "check"   // Check: an answer of the verdict; it and no other follows the end
 )
 
 // Record is one thing that happened. At is when it happened; N, from 1, is the order in which the
@@ -61,6 +62,7 @@ type Record struct {
 	Step    *Step   `json:"step,omitempty"`
 	Trouble string  `json:"trouble,omitempty"`
 	End     *End    `json:"end,omitempty"`
+	Check   *Check  `json:"check,omitempty"`
 }
 
 // Run is what a judge has to know besides what happens.
@@ -72,8 +74,13 @@ type Run struct {
 	Image  string    `json:"image"`
 	SHA256 string    `json:"sha256"` // of the image
 	RAM    string    `json:"ram"`
-	QEMU   string    `json:"qemu"` // its version
-	Nodes  []Node    `json:"nodes"`
+	QEMU   string    `json:"qemu"`           // its version
+	CPUs   int       `json:"cpus,omitempty"` // of the rig's machine
+	// Slow is by how much the rig was more patient than usual; 0 stands for 1, too.
+	Slow float64 `json:"slow,omitempty"`
+	// Scenario is the text of the file that the fault was read from; empty for a fault of the rig's.
+	Scenario string `json:"scenario,omitempty"`
+	Nodes    []Node `json:"nodes"`
 	// Objects are the lab objects, lowest number first.
 	Objects []Object `json:"objects"`
 }
@@ -192,4 +199,17 @@ const (
 type End struct {
 	Outcome Outcome `json:"outcome"`
 	Reason  string  `json:"reason,omitempty"`
+}
+
+// Check is what one question of the verdict was answered when the run was judged first. It is for
+// readers who do not judge: a judge asks again, of the records up to the end.
+type Check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // held, violated or inconclusive
+	Detail string `json:"detail"`
+	// Evidence is the numbers of the records that show it, ascending.
+	Evidence []int `json:"evidence"`
+	// SlackUS is what was left of the tightest bound, in microseconds: negative when it was late,
+	// nil when the check measures no time.
+	SlackUS *int64 `json:"slack_us,omitempty"`
 }

@@ -110,6 +110,9 @@ func (q *inquiry) consoleComplete() {
 
 func (q *inquiry) rigWell() {
 	q.cite(1, len(q.run.Records))
+	if q.run.End.Outcome == "" {
+		q.missing("the journal has no end")
+	}
 	for _, r := range q.run.Records {
 		if r.Kind == journal.KindTrouble {
 			q.cite(r.N)

@@ -63,8 +63,10 @@ type Row struct {
 	Seen journal.Time // when the rig had read the whole line
 }
 
-// New prepares a journal. Its error says that the records are no journal of a run.
+// New prepares a journal, without what it was judged to be before. Its error says that the records
+// are no journal of a run.
 func New(records []journal.Record) (*Run, error) {
+	records, _ = journal.Split(records)
 	if len(records) == 0 || records[0].Run == nil {
 		return nil, errors.New("judge: no journal of a run")
 	}

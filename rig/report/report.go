@@ -72,7 +72,7 @@ func Of(r *judge.Run, v judge.Verdict) Result {
 			result.Meaning = result.Reason
 		}
 	case "":
-		result.Reason = "its journal has no end, so that the rig was killed"
+		result.Reason = "its journal has no end: the rig was killed, or could not write"
 	}
 	return result
 }

@@ -111,7 +111,8 @@ func TestARunThatEndedEarlyIsExplained(t *testing.T) {
 		end             []journal.Record
 		reason, meaning string
 	}{
-		{nil, "its journal has no end, so that the rig was killed", judge.CodeInconclusive.String()},
+		{nil, "its journal has no end: the rig was killed, or could not write",
+			judge.CodeInconclusive.String()},
 		{[]journal.Record{{Kind: journal.KindEnd, End: &journal.End{
 			Outcome: journal.Interrupted, Reason: "interrupted by the user",
 		}}}, "interrupted by the user", "interrupted by the user"},

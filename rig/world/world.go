@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -99,7 +100,7 @@ func (w *World) open() error {
 		return err
 	}
 	start := time.Now()
-	w.Journal = journal.Start(events, start, w.watch())
+	w.Journal = journal.Start(events, start, w.watch(), w.unwritten)
 	w.Journal.Add(start, journal.Record{Kind: journal.KindRun, Run: w.describe(start)})
 
 	if w.temp, w.sweep, err = qemu.TempDir(); err != nil {
@@ -152,6 +153,12 @@ func (w *World) watch() func(journal.Record) {
 	}
 }
 
+// unwritten ends the world's context when the journal cannot be written any more: the verdict comes
+// of it, so that going on is pointless.
+func (w *World) unwritten(err error) {
+	w.cancel(&Stopped{judge.Alarm{Reason: err.Error(), Trouble: true}})
+}
+
 func (w *World) describe(start time.Time) *journal.Run {
 	run := &journal.Run{
 		Schema: journal.Schema,
@@ -162,6 +169,7 @@ func (w *World) describe(start time.Time) *journal.Run {
 		SHA256: w.SHA256,
 		RAM:    w.RAM,
 		QEMU:   w.QEMU,
+		CPUs:   runtime.NumCPU(),
 	}
 	for i, n := range w.Cast.Nodes {
 		run.Nodes = append(run.Nodes, journal.Node{
