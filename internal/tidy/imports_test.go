@@ -52,6 +52,7 @@ var table = []rights{
 	{"mesh", append([]string{"mesh/..."}, pureStd...)},
 	{"mesh/search", []string{"std", "mesh/..."}}, // a host's: it looks into nodes by reflection
 	{"rig", observer},
+	{"rig/report/page/pagetest", []string{"std", "golang.org/x/net/html"}}, // a tests' helper
 	{"rig/replay", append([]string{"kernel/node/...", "mesh/..."}, observer...)},
 	{"rig/lab", append([]string{"kernel/node/...", "mesh/..."}, observer...)},
 	{"qemu", []string{"std", "qemu/...", "gvisor.dev/gvisor/...", "golang.org/x/sync/...",
