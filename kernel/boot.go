@@ -22,7 +22,7 @@ func (k *kernel) boot(megabytes uint32) {
 	enableMMU(l1Table | tableWalkCached)
 	initInterrupts()
 	k.files.init()
-	port.EnableReceiveInterrupt()
+	port.SetReceiveInterrupt(true)
 	k.startProgram()
 }
 
@@ -43,6 +43,7 @@ func (k *kernel) checkMemory(size uint32) {
 		return
 	}
 	c := &k.console
+	c.lastWords()
 	c.text(panicPrefix)
 	c.text("kernel: ")
 	c.decimal(size / megabyte)

@@ -5,9 +5,29 @@ import (
 	"holdfast/board/uart"
 )
 
-// console is UART1: what the program writes to descriptors 1 and 2, what it reads from 0, and what
-// the kernel itself has to say. It remembers enough of the output to end in one "panic: " line.
+// console is UART1: what the program writes to descriptors 1 and 2, what it reads from 0 (see
+// keyboard.go), and what the kernel itself has to say.
+//
+// What is written goes into a ring, and the transmit interrupt takes it from there, so that nobody
+// waits for a character time. When the ring has no room for a piece of a write, the thread sleeps
+// until half of it is free: that is counted, and nothing is lost. Pieces come out whole, so that a
+// line of up to pieceMax bytes is never cut by another one. The kernel's own words do not wait:
+// what finds no room is left out and counted.
+//
+// At the end there is nobody to take interrupts. lastWords then sends what the ring holds, and
+// everything behind it, by polling: a panic comes out whole, after what came before it.
+//
+// The console remembers enough of the output to end in one "panic: " line.
 type console struct {
+	ring     [ringSize]byte // what is to be sent, from head on
+	head     uint32
+	queued   uint32
+	returned bool   // the carriage return ahead of the line feed at head is sent
+	polled   bool   // the end has come: nothing goes through the ring any more
+	waiting  uint64 // set of threads that wait for room
+	waits    uint64 // writes that waited
+	leftOut  uint32 // bytes of the kernel's own that found no room
+
 	line     [lineMax]byte // the start of the current line
 	column   uint32
 	panicked bool // a line that starts with "panic: " has been printed
@@ -15,20 +35,21 @@ type console struct {
 	fatal     [lineMax]byte // the runtime's last "fatal error: " line, without its prefixes
 	fatalSize uint32
 
-	keyboard [keyboardSize]byte // received characters, a ring
-	head     uint32
-	received uint32
-	lost     uint32 // characters that found the ring full
+	keyboard keyboard
 }
 
 const (
 	port = uart.Port(board.UART1)
 
-	lineMax      = 120
-	keyboardSize = 256
+	lineMax = 120
 
-	// writeMax is how many bytes one entry into the kernel sends to the console.
-	writeMax = 256
+	// ringSize is 0.7 s of output at 115,200 baud: long for a thread that waits, short for a panic
+	// that has to get out before a watchdog bites.
+	ringSize = 8192
+
+	// pieceMax is how many bytes one entry into the kernel puts into the ring: the longest line of
+	// evidence, with room to spare.
+	pieceMax = 640
 
 	panicPrefix   = "panic: "
 	fatalPrefix   = "fatal error: "
@@ -37,16 +58,81 @@ const (
 
 func (c *console) init() { port.Init() }
 
-// put sends one byte, with a carriage return ahead of a line feed.
+// put prints one byte.
 func (c *console) put(b byte) {
 	if b == '\n' {
 		c.endLine()
-		port.Put('\r')
 	} else if c.column < lineMax {
 		c.line[c.column] = b
 		c.column++
 	}
+	switch {
+	case c.polled:
+		send(b)
+	case c.queued == ringSize:
+		c.leftOut++
+	default:
+		c.ring[(c.head+c.queued)%ringSize] = b
+		if c.queued++; c.queued == 1 {
+			port.SetTransmitInterrupt(true)
+		}
+	}
+}
+
+// send sends one byte by polling, with a carriage return ahead of a line feed.
+func send(b byte) {
+	if b == '\n' {
+		port.Put('\r')
+	}
 	port.Put(b)
+}
+
+// transmit is the console's interrupt on its way out: it fills the port, and wakes whoever waits
+// for room. It stops after as much as the port holds, because a port that sends at once, QEMU's,
+// never fills.
+func (k *kernel) transmit() {
+	c := &k.console
+	for n := 0; n < uart.FIFO && c.queued != 0 && port.HasRoom(); n++ {
+		b := c.ring[c.head%ringSize]
+		if b == '\n' && !c.returned {
+			port.Put('\r')
+			c.returned = true
+			continue
+		}
+		port.Put(b)
+		c.returned = false
+		c.head = (c.head + 1) % ringSize
+		c.queued--
+	}
+	if c.queued == 0 {
+		port.SetTransmitInterrupt(false)
+	}
+	if c.queued > ringSize/2 {
+		return
+	}
+	for ; c.waiting != 0; c.waiting &= c.waiting - 1 {
+		i := lowest(c.waiting)
+		k.wake(i, int32(k.threads[i].regs[0])) // which is its call's first argument
+	}
+}
+
+// lastWords sends by polling from here on, first what is in the ring, and ends the line that
+// something else began. The ring's own figures may be nonsense, in a kernel that was overwritten.
+func (c *console) lastWords() {
+	if !c.polled {
+		c.polled = true
+		for n := c.queued; n != 0 && n <= ringSize; n-- {
+			b := c.ring[c.head%ringSize]
+			if c.returned {
+				port.Put(b)
+			} else {
+				send(b)
+			}
+			c.returned = false
+			c.head++
+		}
+	}
+	c.freshLine()
 }
 
 // endLine looks at what the line was.
@@ -118,58 +204,27 @@ func (c *console) hex(v uint32) {
 	}
 }
 
-// writeConsole is write to the console.
+// writeConsole is write to the console. It works in pieces: see pause. A piece that finds no room
+// waits for it; signals wait with it, since the runtime would not write the rest of a panic again.
 func (k *kernel) writeConsole(t *thread, buf, n uint32) int32 {
+	c := &k.console
 	n = min(n, 1<<30)
-	end := min(n, t.done+writeMax)
+	end := min(n, t.done+pieceMax)
 	if !k.readable(buf+t.done, end-t.done) {
 		return -eFAULT
 	}
+	if ringSize-c.queued < end-t.done {
+		c.waits++
+		c.waiting |= set(k.sched.current)
+		k.sleep(0)
+		t.uninterruptible = true
+		return t.pause(t.done)
+	}
 	for i := t.done; i < end; i++ {
-		k.console.put(*(*byte)(ptr(buf + i)))
+		c.put(*(*byte)(ptr(buf + i)))
 	}
 	if end < n {
 		return t.pause(end)
 	}
-	return int32(n)
-}
-
-// receive is the console's interrupt: it keeps what arrived.
-func (k *kernel) receive() {
-	c := &k.console
-	for {
-		b, ok := port.Get()
-		if !ok {
-			break
-		}
-		if c.received == keyboardSize {
-			c.lost++
-			continue
-		}
-		c.keyboard[(c.head+c.received)%keyboardSize] = b
-		c.received++
-	}
-	if f := k.files.get(0); f != nil && f.kind == fileKeyboard && c.received != 0 {
-		k.raise(f, epollIn)
-	}
-}
-
-// readKeyboard is read from descriptor 0.
-func (k *kernel) readKeyboard(buf, n uint32) int32 {
-	c := &k.console
-	if n == 0 {
-		return 0
-	}
-	if n = min(n, c.received); n == 0 {
-		return -eAGAIN
-	}
-	if !k.writable(buf, n) {
-		return -eFAULT
-	}
-	for i := range n {
-		*(*byte)(ptr(buf + i)) = c.keyboard[c.head]
-		c.head = (c.head + 1) % keyboardSize
-	}
-	c.received -= n
 	return int32(n)
 }

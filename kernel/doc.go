@@ -19,7 +19,8 @@
 //	pagemap.go    sets of pages
 //	mmu.go        page tables and protection    user.go     pointers from the program
 //	file.go       descriptors                   epoll.go    who is ready       irqfile.go  interrupts
-//	console.go    UART in and out               interrupt.go  the interrupt controller
+//	console.go    what goes out                 keyboard.go what comes in
+//	interrupt.go  the interrupt controller
 //	signal.go     signals                       sigframe.go what a handler finds on its stack
 //	vdso.go       the clock without a trap      random.go   getrandom
 //	image.go      the program's segments        args.go     arguments, environment, auxiliary vector
@@ -97,7 +98,7 @@
 //	epoll            one set; eventfds, interrupts, the keyboard; edge- and level-triggered
 //	eventfd2         non-blocking only
 //	read             0 is the keyboard, non-blocking; eventfds; interrupts: see irqfile.go
-//	write            1 and 2 are the console; eventfds
+//	write            1 and 2 are the console, which may wait for room: see console.go; eventfds
 //	open             /dev/null, /dev/irq/N for N of 32 and more
 //	rt_sig*, tgkill  as Linux; frames on the alternate stack; SIGSEGV, SIGBUS and SIGILL for
 //	                 faults; setitimer for the profiler

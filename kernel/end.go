@@ -12,8 +12,7 @@ import (
 
 // exitGroup is exit_group.
 func (k *kernel) exitGroup(status uint32) {
-	c := &k.console
-	c.freshLine()
+	k.console.lastWords()
 	if status == 0 {
 		k.powerOff()
 	}
@@ -23,14 +22,14 @@ func (k *kernel) exitGroup(status uint32) {
 
 // killed ends a program that has no handler for a signal.
 func (k *kernel) killed(sig uint32) {
-	k.console.freshLine()
+	k.console.lastWords()
 	k.beginEnd("the program was killed by signal ", sig)
 	k.reset()
 }
 
 // outOfMemory ends a program that touched more of its zeroed sections than there are frames for.
 func (k *kernel) outOfMemory() {
-	k.console.freshLine()
+	k.console.lastWords()
 	k.beginEnd("no memory for the image's zeros, pages in use ", k.memory.total)
 	k.reset()
 }
@@ -38,7 +37,7 @@ func (k *kernel) outOfMemory() {
 // fatalFault ends a program that faulted where it could not be told.
 func (k *kernel) fatalFault(t *thread, sig, address uint32) {
 	c := &k.console
-	c.freshLine()
+	c.lastWords()
 	k.beginEnd("a fault that the program can not handle, signal ", sig)
 	c.text("address ")
 	c.hex(address)
@@ -60,7 +59,7 @@ func (k *kernel) kernelFault(cause uint32) {
 	k.dying = dyingMark
 	c, f := &k.console, &k.abort
 	c.column = lineMax // whatever it is, it may be nonsense
-	c.freshLine()
+	c.lastWords()
 	c.text(panicPrefix)
 	c.text("kernel: ")
 	switch cause {
@@ -115,7 +114,7 @@ func (k *kernel) beginEnd(what string, n uint32) {
 // die ends the kernel because one of its own invariants is broken. It does not return.
 func (k *kernel) die(message string) {
 	c := &k.console
-	c.freshLine()
+	c.lastWords()
 	c.text(panicPrefix)
 	c.text(message)
 	c.text("\n")

@@ -159,7 +159,7 @@ func TestEachUnknownCallIsNamedOnce(t *testing.T) {
 	}
 	b.want("beyond", b.call(callsMax), -eNOSYS)
 	want := "kernel: no system call 123\nkernel: no system call 511\nkernel: no system call 512\n"
-	if got := strings.ReplaceAll(string(b.uart.sent), "\r", ""); got != want {
+	if got := strings.ReplaceAll(b.sent(), "\r", ""); got != want {
 		t.Errorf("console %q, want %q", got, want)
 	}
 	if b.calls.count[123] != 3 {
@@ -170,7 +170,7 @@ func TestEachUnknownCallIsNamedOnce(t *testing.T) {
 func TestALineEndsWithACarriageReturnAndALineFeed(t *testing.T) {
 	b := newBench(t)
 	b.print("one\n\ntwo\n")
-	if got, want := string(b.uart.sent), "one\r\n\r\ntwo\r\n"; got != want {
+	if got, want := b.sent(), "one\r\n\r\ntwo\r\n"; got != want {
 		t.Errorf("sent %q, want %q", got, want)
 	}
 }
@@ -184,7 +184,7 @@ func TestNumbersArePrinted(t *testing.T) {
 		b.console.put(' ')
 	}
 	const want = "0 00000000 7 00000007 10 0000000a 4294967295 ffffffff "
-	if got := string(b.uart.sent); got != want {
+	if got := b.sent(); got != want {
 		t.Errorf("printed %q", got)
 	}
 }

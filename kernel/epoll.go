@@ -71,7 +71,7 @@ func (k *kernel) level(f *file) (events uint32) {
 	switch {
 	case f.kind == fileEvent:
 		events = epollOut
-	case f.kind == fileKeyboard && k.console.received != 0:
+	case f.kind == fileKeyboard && k.console.keyboard.received != 0:
 		return epollIn
 	}
 	if f.count != 0 {

@@ -25,7 +25,9 @@ type Stats struct {
 	PagesTotal   uint32 // page frames for the program, behind what the loader filled
 	PagesInUse   uint32 // handed out by mmap with a right to read and write
 	PagesTouched uint32 // with a frame, the image's zeroed sections included
-	KeysLost     uint32 // console characters that arrived and found no room
+	KeysLost     uint32 // overruns of the console's receiver, each a character or more
+	ConsoleLost  uint32 // bytes of the kernel's own words for which the console had no room
+	ConsoleWaits uint64 // times that a write had to wait for room
 
 	Calls [callsMax]uint32 // system calls by number
 }
@@ -49,7 +51,9 @@ func (k *kernel) stats(out uint32) int32 {
 		PagesTotal:   k.memory.total,
 		PagesInUse:   k.memory.promised,
 		PagesTouched: k.memory.poolTouched + k.memory.zeroTouched,
-		KeysLost:     k.console.lost,
+		KeysLost:     k.console.keyboard.lost,
+		ConsoleLost:  k.console.leftOut,
+		ConsoleWaits: k.console.waits,
 		Calls:        k.calls.count,
 	}
 	return 0

@@ -269,11 +269,6 @@ func TestTheKeyboardIsReadWhenSomethingWasTyped(t *testing.T) {
 	if got := string(bytesAt(bufferAt, 5)); got != "hello" {
 		t.Errorf("read %q", got)
 	}
-	b.uart.typed = []byte(strings.Repeat("x", keyboardSize+7))
-	b.interrupts(board.IRQUART1)
-	if b.console.received != keyboardSize || b.console.lost != 7 {
-		t.Errorf("received %d, lost %d", b.console.received, b.console.lost)
-	}
 	flags := b.call(callFcntl, 0, fcntlGetFlags)
 	if flags&openNonBlocking == 0 {
 		t.Error("package os would block a thread on the keyboard")

@@ -180,10 +180,26 @@ func (g *fakeGIC) WriteRegister(offset uint32, _ int, v uint32) {
 }
 
 // fakeUART keeps what was sent and hands out what was typed.
-type fakeUART struct{ sent, typed []byte }
+type fakeUART struct {
+	sent, typed []byte
+	full        bool // sends nothing more
+	overrun     bool
+	control     uint32 // UCR1
+}
+
+const (
+	uartReceiveInterrupt  = 1 << 9
+	uartTransmitInterrupt = 1 << 13
+)
 
 func (u *fakeUART) ReadRegister(offset uint32, _ int) uint32 {
 	switch {
+	case offset == 0x80:
+		return u.control
+	case offset == 0xb4 && u.full:
+		return 1 << 4
+	case offset == 0x98 && u.overrun:
+		return 1 << 1
 	case offset == 0x98 && len(u.typed) != 0:
 		return 1
 	case offset == 0x00 && len(u.typed) != 0:
@@ -195,9 +211,22 @@ func (u *fakeUART) ReadRegister(offset uint32, _ int) uint32 {
 }
 
 func (u *fakeUART) WriteRegister(offset uint32, _ int, v uint32) {
-	if offset == 0x40 {
+	switch offset {
+	case 0x40:
 		u.sent = append(u.sent, byte(v))
+	case 0x80:
+		u.control = v
+	case 0x98:
+		u.overrun = false
 	}
+}
+
+// sent takes the console's interrupts until it has nothing more to send, and returns all it sent.
+func (b *bench) sent() string {
+	for b.uart.control&uartTransmitInterrupt != 0 {
+		b.interrupts(board.IRQUART1)
+	}
+	return string(b.uart.sent)
 }
 
 // want fails the test when a system call's result is another.

@@ -73,7 +73,7 @@ func (k *kernel) wake(i int, result int32) {
 	}
 	s.changed = true
 	t.regs[0] = uint32(result)
-	t.futex, t.events, t.deadline = 0, 0, 0
+	t.futex, t.events, t.deadline, t.uninterruptible = 0, 0, 0, false
 	s.timed &^= set(i)
 	s.runnable |= set(i)
 	if t.left <= 0 {

@@ -167,7 +167,7 @@ func (k *kernel) send(i int, sig uint32) {
 	}
 	t := &k.threads[i]
 	t.pending |= bit(sig)
-	if t.mask&bit(sig) == 0 && k.sleeps(i) {
+	if t.mask&bit(sig) == 0 && k.sleeps(i) && !t.uninterruptible {
 		k.wake(i, -eINTR)
 	}
 }

@@ -194,13 +194,13 @@ func TestASignalWaitsForTheEndOfAnUnfinishedCall(t *testing.T) {
 	b := newBench(t)
 	b.handle(usr1, 0, 0)
 	th := b.running()
-	th.regs = [15]uint32{1, bufferAt, 2*writeMax + 1, 7: callWrite, 13: threadStackTop - 64}
+	th.regs = [15]uint32{1, bufferAt, 2*pieceMax + 1, 7: callWrite, 13: threadStackTop - 64}
 	pc := th.pc
 	for piece := 0; ; piece++ {
 		b.trap(causeCall)
 		if th.pc == handler {
-			if th.done != 0 || piece != 2 || len(b.uart.sent) != 2*writeMax+1 {
-				t.Errorf("delivered after piece %d with %d bytes sent", piece, len(b.uart.sent))
+			if th.done != 0 || piece != 2 || b.console.queued != 2*pieceMax+1 {
+				t.Errorf("delivered after piece %d with %d bytes written", piece, b.console.queued)
 			}
 			return
 		}

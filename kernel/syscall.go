@@ -221,11 +221,11 @@ func (k *kernel) rareCall(number uint32, a *[6]uint32) int32 {
 	case CallStats:
 		return k.stats(a[0])
 	case CallReset:
-		k.console.freshLine()
+		k.console.lastWords()
 		k.dying = dyingMark
 		k.reset()
 	case CallPowerOff:
-		k.console.freshLine()
+		k.console.lastWords()
 		k.dying = dyingMark
 		k.powerOff()
 	}

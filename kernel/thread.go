@@ -17,6 +17,9 @@ type thread struct {
 	events    uint32 // epoll_pwait's buffer, 0 for none
 	eventsMax uint32 // its length in events
 
+	// uninterruptible is set while a signal does not end the wait.
+	uninterruptible bool
+
 	// done is how much of its system call is behind it, when that is done in pieces.
 	done uint32
 

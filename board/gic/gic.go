@@ -2,8 +2,8 @@
 // masks, acknowledges and ends interrupts. It owns no state; a Controller is nothing but its base
 // address, and which interrupt means what is the caller's business.
 //
-// All interrupts are put into group 0 with one priority. The kernel runs in the secure state, where
-// group 0 arrives as IRQ while GICC_CTLR.FIQEn is clear.
+// All interrupts are put into group 0 with one priority, but for those that Defer names. The kernel
+// runs in the secure state, where group 0 arrives as IRQ while GICC_CTLR.FIQEn is clear.
 //
 // Registers: ARM Generic Interrupt Controller Architecture Specification IHI 0048B, tables 4-1 and
 // 4-2; the offsets of the two halves are those of the Cortex-A7 (DDI 0464, section 8.2.1).
@@ -36,6 +36,7 @@ const (
 	firstNoID   = 1020 // this and above say that nothing is pending
 
 	samePriority = 0xa0a0a0a0
+	lastPriority = 0xf0 // of those that every implementation of 16 priorities has, the lowest
 	toCoreZero   = 0x01010101
 )
 
@@ -66,6 +67,12 @@ func (c Controller) Init() {
 	mmio.W32(base+gicdCTLR, 1)
 	mmio.W32(base+giccPMR, 0xff)
 	mmio.W32(base+giccCTLR, 1)
+}
+
+// Defer has interrupt id acknowledged after all others that are pending.
+func (c Controller) Defer(id uint32) {
+	addr, shift := uint32(c)+gicdIPRIORITYR+id&^3, id%4*8
+	mmio.W32(addr, mmio.R32(addr)&^(0xff<<shift)|lastPriority<<shift)
 }
 
 // Mask keeps interrupt id from being signalled. It stays pending while its device asserts it.

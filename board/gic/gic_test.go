@@ -95,3 +95,12 @@ func TestAcknowledgeTellsAnInterruptFromNone(t *testing.T) {
 		}
 	}
 }
+
+func TestADeferredInterruptComesAfterItsNeighbours(t *testing.T) {
+	m, c := install(t)
+	c.Init()
+	c.Defer(58)
+	if got := m.regs[gicdIPRIORITYR+56]; got != 0xa0f0a0a0 {
+		t.Errorf("priorities of 56 to 59: %#x", got)
+	}
+}

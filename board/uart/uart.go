@@ -1,8 +1,8 @@
-// Package uart drives the i.MX UART as a console: one byte out by polling, one byte in, and the
-// receive interrupt. It owns no buffers and no state; a Port is nothing but its base address.
+// Package uart drives the i.MX UART as a console: one byte out, one byte in, and the interrupts of
+// both directions. It owns no buffers and no state; a Port is nothing but its base address.
 //
-// Every method may be called in the kernel's interrupt-masked mode. Put waits while the transmit
-// FIFO is full, which at 115,200 baud is at most one character time, 87 us.
+// Every method may be called in the kernel's interrupt-masked mode. Only Put waits, while the
+// transmit FIFO is full, which at 115,200 baud is at most one character time, 87 us.
 //
 // Pads, clock gate and baud rate are the loader's: Init leaves them as they are.
 //
@@ -13,6 +13,9 @@ import "holdfast/board/mmio"
 
 // Port is a UART by its base address.
 type Port uint32
+
+// FIFO is how many characters each direction holds on silicon. QEMU's sends at once and holds one.
+const FIFO = 32
 
 // Register offsets.
 const (
@@ -31,8 +34,9 @@ const (
 const (
 	urxdReady = 1 << 15 // CHARRDY
 
-	ucr1Enable       = 1 << 0 // UARTEN
-	ucr1ReceiveReady = 1 << 9 // RRDYEN: interrupt while the receive FIFO holds UFCR.RXTL characters
+	ucr1Enable        = 1 << 0  // UARTEN
+	ucr1ReceiveReady  = 1 << 9  // RRDYEN: interrupt while the receive FIFO holds UFCR.RXTL characters
+	ucr1TransmitReady = 1 << 13 // TRDYEN: interrupt while the transmit FIFO holds fewer than UFCR.TXTL
 
 	ucr2NotReset   = 1 << 0  // SRST is active low
 	ucr2Receive    = 1 << 1  // RXEN
@@ -40,9 +44,11 @@ const (
 	ucr2EightBits  = 1 << 5  // WS
 	ucr2IgnoreRTS  = 1 << 14 // IRTS
 	ucr3RXDMux     = 1 << 2  // RXDMUXSEL, which the manual demands of every user
-	ufcrRXTLMask   = 0x3f
+	ufcrLevelsMask = 0x3f<<10 | 0x3f
+	ufcrTXTLHalf   = FIFO / 2 << 10
 	ufcrRXTLOne    = 1
 	usr2Ready      = 1 << 0 // RDR: at least one character received
+	usr2Overrun    = 1 << 1 // ORE: a character found the FIFO full; cleared by writing 1
 	utsTransmitMax = 1 << 4 // TXFULL
 )
 
@@ -54,12 +60,15 @@ func (p Port) Init() {
 	mmio.W32(base+ucr2,
 		ucr2IgnoreRTS|ucr2EightBits|ucr2Transmit|ucr2Receive|ucr2NotReset)
 	mmio.SetBits32(base+ucr3, ucr3RXDMux)
-	mmio.W32(base+ufcr, mmio.R32(base+ufcr)&^ufcrRXTLMask|ufcrRXTLOne)
+	mmio.W32(base+ufcr, mmio.R32(base+ufcr)&^ufcrLevelsMask|ufcrTXTLHalf|ufcrRXTLOne)
 }
+
+// HasRoom reports whether Put would not wait.
+func (p Port) HasRoom() bool { return mmio.R32(uint32(p)+uts)&utsTransmitMax == 0 }
 
 // Put sends c as soon as the transmit FIFO has room.
 func (p Port) Put(c byte) {
-	for mmio.R32(uint32(p)+uts)&utsTransmitMax != 0 {
+	for !p.HasRoom() {
 	}
 	mmio.W32(uint32(p)+utxd, uint32(c))
 }
@@ -74,8 +83,28 @@ func (p Port) Get() (c byte, ok bool) {
 	return byte(v), v&urxdReady != 0
 }
 
-// EnableReceiveInterrupt makes the port raise its interrupt while characters wait. The line is a
+// Overrun reports whether characters have arrived since the last call that found no room in the
+// receive FIFO: one or more, nobody knows how many.
+func (p Port) Overrun() bool {
+	if mmio.R32(uint32(p)+usr2)&usr2Overrun == 0 {
+		return false
+	}
+	mmio.W32(uint32(p)+usr2, usr2Overrun)
+	return true
+}
+
+// SetReceiveInterrupt has the port raise its interrupt while characters wait, or not. The line is a
 // level: it falls when Get has taken the last one.
-func (p Port) EnableReceiveInterrupt() {
-	mmio.SetBits32(uint32(p)+ucr1, ucr1ReceiveReady)
+func (p Port) SetReceiveInterrupt(on bool) { p.setInterrupt(ucr1ReceiveReady, on) }
+
+// SetTransmitInterrupt has the port raise its interrupt while the transmit FIFO is less than half
+// full, or not. The line is a level: whoever has nothing to send turns it off.
+func (p Port) SetTransmitInterrupt(on bool) { p.setInterrupt(ucr1TransmitReady, on) }
+
+func (p Port) setInterrupt(bit uint32, on bool) {
+	if on {
+		mmio.SetBits32(uint32(p)+ucr1, bit)
+	} else {
+		mmio.ClearBits32(uint32(p)+ucr1, bit)
+	}
 }

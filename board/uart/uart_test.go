@@ -16,6 +16,8 @@ type model struct {
 	sent []byte
 	recv []byte
 	full int // reads of UTS that still say the FIFO is full
+
+	overrun bool
 }
 
 func (m *model) ReadRegister(offset uint32, width int) uint32 {
@@ -28,10 +30,14 @@ func (m *model) ReadRegister(offset uint32, width int) uint32 {
 		m.recv = m.recv[1:]
 		return urxdReady | uint32(c)
 	case usr2:
+		v := uint32(0)
 		if len(m.recv) != 0 {
-			return usr2Ready
+			v |= usr2Ready
 		}
-		return 0
+		if m.overrun {
+			v |= usr2Overrun
+		}
+		return v
 	case uts:
 		if m.full > 0 {
 			m.full--
@@ -48,6 +54,10 @@ func (m *model) WriteRegister(offset uint32, width int, v uint32) {
 			panic("uart: a character was sent into a full FIFO")
 		}
 		m.sent = append(m.sent, byte(v))
+		return
+	}
+	if offset == usr2 {
+		m.overrun = m.overrun && v&usr2Overrun == 0
 		return
 	}
 	m.regs[offset] = v
@@ -69,8 +79,8 @@ func TestInitKeepsTheSpeedAndTurnsBothDirectionsOn(t *testing.T) {
 	if m.regs[ucr2]&(ucr2NotReset|ucr2Receive|ucr2Transmit) != 7 {
 		t.Errorf("UCR2 = %#x", m.regs[ucr2])
 	}
-	if m.regs[ufcr] != 0xa01 {
-		t.Errorf("UFCR = %#x, want the divider kept and a threshold of 1", m.regs[ufcr])
+	if m.regs[ufcr] != 0x4201 {
+		t.Errorf("UFCR = %#x, want the divider kept and thresholds of 16 and 1", m.regs[ufcr])
 	}
 }
 
@@ -97,11 +107,44 @@ func TestGetTakesWhatArrivedAndThenNothing(t *testing.T) {
 	}
 }
 
-func TestTheReceiveInterruptIsAddedToTheEnableBit(t *testing.T) {
+func TestEachInterruptIsTurnedOnAndOffByItself(t *testing.T) {
 	m, p := install(t)
 	p.Init()
-	p.EnableReceiveInterrupt()
-	if m.regs[ucr1] != ucr1Enable|ucr1ReceiveReady {
-		t.Errorf("UCR1 = %#x", m.regs[ucr1])
+	for _, step := range []struct {
+		what string
+		do   func()
+		want uint32
+	}{
+		{"receive", func() { p.SetReceiveInterrupt(true) }, ucr1ReceiveReady},
+		{"both", func() { p.SetTransmitInterrupt(true) }, ucr1ReceiveReady | ucr1TransmitReady},
+		{"transmit", func() { p.SetReceiveInterrupt(false) }, ucr1TransmitReady},
+		{"none", func() { p.SetTransmitInterrupt(false) }, 0},
+	} {
+		step.do()
+		if m.regs[ucr1] != ucr1Enable|step.want {
+			t.Errorf("%s: UCR1 = %#x", step.what, m.regs[ucr1])
+		}
+	}
+}
+
+func TestThereIsRoomUntilTheFIFOIsFull(t *testing.T) {
+	m, p := install(t)
+	m.full = 1
+	if p.HasRoom() {
+		t.Error("a full FIFO has room")
+	}
+	if !p.HasRoom() {
+		t.Error("an empty FIFO has no room")
+	}
+}
+
+func TestAnOverrunIsToldOnce(t *testing.T) {
+	m, p := install(t)
+	if p.Overrun() {
+		t.Error("an overrun before there was one")
+	}
+	m.overrun = true
+	if !p.Overrun() || p.Overrun() {
+		t.Error("not told exactly once")
 	}
 }
