@@ -30,7 +30,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 	./board/at24c/internal/guest ./board/ds1338/internal/guest \
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
-.PHONY: help image rig-bin qemu-installed qemu rig test test-host test-boot test-rig stdtest bench \
+.PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu rig test test-host test-boot test-rig stdtest bench \
 	faults sweep search soak fuzz clean
 
 help: ## what there is to make
@@ -45,14 +45,25 @@ rig-bin: ## build the host command, bin/rig
 	@mkdir -p bin
 	go build -o bin/rig ./rig
 
+# install is a recipe: the Debian package $(2) is installed where the command $(1) is missing.
+define install
+@command -v $(1) >/dev/null || { \
+  install='apt-get install -y --no-install-recommends $(2)'; \
+  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$install; \
+  else \
+    echo "$(1) is missing. As root: $$install" >&2; exit 3; \
+  fi; }
+endef
+
 qemu-installed:
-	@command -v qemu-system-arm >/dev/null || { \
-	  install='apt-get install -y --no-install-recommends qemu-system-arm'; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$install; \
-	  else \
-	    echo "qemu-system-arm is missing. As root: $$install" >&2; exit 3; \
-	  fi; }
+	$(call install,qemu-system-arm,qemu-system-arm)
+
+mkimage-installed:
+	$(call install,mkimage,u-boot-tools)
+
+flash: image ## what the board boots: build/holdfast.imx, and build/holdfast.img for a whole SD card
+	go run ./internal/flash -o $(OUT) $(IMAGE)
 
 qemu: qemu-installed image rig-bin ## boot one node on QEMU's user network, console here
 	bin/rig boot --image $(IMAGE) --ram $(RAM)
@@ -68,8 +79,8 @@ test-host: qemu-installed
 	go test $(PURE)
 	go test $(RACE) $$(go list ./... | grep -v -x -F -f <(go list $(BOOT) $(PURE)))
 
-test-boot: qemu-installed
-	HOLDFAST_REQUIRE_QEMU=1 go test $(BOOT)
+test-boot: qemu-installed mkimage-installed
+	HOLDFAST_REQUIRE_QEMU=1 HOLDFAST_REQUIRE_MKIMAGE=1 go test $(BOOT)
 	go run ./kernel/stdtest sync context
 
 test-rig: qemu-installed image rig-bin

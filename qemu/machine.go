@@ -34,9 +34,10 @@ const (
 // Limit have to be given.
 type Machine struct {
 	Name   string // in errors and file names; "vm" when empty
-	Image  string // the ELF file to boot
+	Image  string // the ELF file to boot, or memory when Flat is set
 	Binary string // the emulator; found in PATH when empty
 	RAM    string // QEMU's notation, such as "512M"; DefaultRAM when empty
+	Flat   *Flat  // how Image is loaded that is no ELF file; nil: it is one
 	Dir    string // a private folder that exists, for Loads; may be empty when there are none
 
 	NVRAM string // this machine's own file of EEPROMSize bytes, at I2C2 0x50; none when empty
@@ -67,6 +68,10 @@ type Clock struct {
 	// the machine. Otherwise it advances with the host's, whatever happens to the guest.
 	Guest bool
 }
+
+// Flat is an image that is memory as it stands: it is copied to Addr and started at Entry, the way
+// a boot ROM does it, and again at every reset.
+type Flat struct{ Addr, Entry uint32 }
 
 // Load is data that stands in the guest's memory when it starts.
 type Load struct {
@@ -166,10 +171,17 @@ func (m *Machine) args(consoleFD, qmpFD int) ([]string, error) {
 		ram = DefaultRAM
 	}
 	args := []string{
-		"-machine", board, "-m", ram, "-kernel", m.Image,
+		"-machine", board, "-m", ram,
 		"-nodefaults", "-display", "none", "-S",
 		"-chardev", fmt.Sprintf("socket,id=console,fd=%d", consoleFD), "-serial", "chardev:console",
 		"-chardev", fmt.Sprintf("socket,id=qmp,fd=%d", qmpFD), "-mon", "chardev=qmp,mode=control",
+	}
+	if m.Flat == nil {
+		args = append(args, "-kernel", m.Image)
+	} else {
+		args = append(args,
+			"-device", loader(m.Image, m.Flat.Addr),
+			"-device", fmt.Sprintf("loader,addr=%#x,cpu-num=0", m.Flat.Entry))
 	}
 	if m.NVRAM != "" {
 		args = append(args,
@@ -178,8 +190,7 @@ func (m *Machine) args(consoleFD, qmpFD int) ([]string, error) {
 	}
 	args = append(args, m.Clock.args()...)
 	for i, l := range m.Loads {
-		args = append(args, "-device",
-			fmt.Sprintf("loader,file=%s,addr=%#x,force-raw=on", escape(m.loadFile(i)), l.Addr))
+		args = append(args, "-device", loader(m.loadFile(i), l.Addr))
 	}
 	if m.Net != nil {
 		netdev, err := m.Net.netdev()
@@ -199,6 +210,11 @@ func (m *Machine) args(consoleFD, qmpFD int) ([]string, error) {
 		args = append(args, "-no-reboot")
 	}
 	return append(args, m.Extra...), nil
+}
+
+// loader is the device that copies a file into the memory.
+func loader(file string, addr uint32) string {
+	return fmt.Sprintf("loader,file=%s,addr=%#x,force-raw=on", escape(file), addr)
 }
 
 func (c *Clock) args() []string {

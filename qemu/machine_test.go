@@ -32,10 +32,11 @@ func TestTheCommandLineOfAWholeMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"-machine", "mcimx6ul-evk", "-m", "512M", "-kernel", "a.elf",
+		"-machine", "mcimx6ul-evk", "-m", "512M",
 		"-nodefaults", "-display", "none", "-S",
 		"-chardev", "socket,id=console,fd=3", "-serial", "chardev:console",
 		"-chardev", "socket,id=qmp,fd=4", "-mon", "chardev=qmp,mode=control",
+		"-kernel", "a.elf",
 		"-drive", "if=none,id=eeprom,format=raw,file=/tmp/d,,1/n0.ee",
 		"-device", "at24c-eeprom,bus=i2c-bus.1,address=0x50,rom-size=8192,drive=eeprom",
 		"-rtc", "base=2026-01-02T03:04:05,clock=vm", "-device", "ds1338,bus=i2c-bus.0,address=0x68",
@@ -65,6 +66,20 @@ func TestTheCommandLineOfABareMachine(t *testing.T) {
 	}
 	if !strings.Contains(line, "-m "+DefaultRAM) {
 		t.Errorf("no default RAM in %s", line)
+	}
+}
+
+func TestAFlatImageIsCopiedAndStarted(t *testing.T) {
+	m := Machine{Image: "/tmp/d,1/a.imx", Flat: &Flat{Addr: 0x801ff400, Entry: 0x80201234}}
+	got, err := m.args(3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Join(got, " ")
+	want := "-device loader,file=/tmp/d,,1/a.imx,addr=0x801ff400,force-raw=on " +
+		"-device loader,addr=0x80201234,cpu-num=0"
+	if slices.Contains(got, "-kernel") || !strings.Contains(line, want) {
+		t.Errorf("%s, want %s in it", line, want)
 	}
 }
 
