@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"path"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,6 +52,9 @@ var table = []rights{
 	{"nvram", []string{"std", "nvram/..."}},
 	{"mesh", append([]string{"mesh/..."}, pureStd...)},
 	{"mesh/search", []string{"std", "mesh/..."}}, // a host's: it looks into nodes by reflection
+	// Real numbers: what they say is advice and decides nothing.
+	{"mesh/detect/phi", append([]string{"mesh/...", "math"}, pureStd...)},
+	{"mesh/detect/swim", append([]string{"mesh/...", "math"}, pureStd...)},
 	{"rig", observer},
 	{"rig/report/page/pagetest", []string{"std", "golang.org/x/net/html"}}, // a tests' helper
 	{"rig/replay", append([]string{"kernel/node/...", "mesh/..."}, observer...)},
@@ -59,6 +63,32 @@ var table = []rights{
 		"github.com/gopacket/gopacket/..."}},
 	{"internal", []string{"std", "board/...", "kernel/...", "mesh/...", "netstack/...", "nvram/...",
 		"qemu/...", "internal/..."}},
+}
+
+// advisory are the packages whose judgement must not govern a node, with who may import them: what
+// shows it, and what compares it.
+var advisory = rights{"mesh/detect/", []string{
+	"mesh/detect/policy", "mesh/detect/phi", "mesh/detect/swim", "kernel/node/health", "rig/lab/...",
+}}
+
+// advised checks that nobody else imports an advisory package.
+func advised(f *file) []string {
+	if f.syntax == nil || f.isTest() {
+		return nil
+	}
+	own := rights{allow: advisory.allow}
+	if own.allows(module + "/" + path.Dir(f.path)) {
+		return nil
+	}
+	var wrong []string
+	for _, spec := range f.syntax.Imports {
+		if imported, _ := strconv.Unquote(spec.Path.Value); strings.HasPrefix(imported,
+			module+"/"+advisory.folder) {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %s only advises, and is not to be asked here",
+				f.path, f.line(spec.Pos()), imported))
+		}
+	}
+	return wrong
 }
 
 // fixtures is where the images lie that tests boot. They put together what they test, like
@@ -76,31 +106,31 @@ func imports(f *file) []string {
 	}
 	var wrong []string
 	for _, spec := range f.syntax.Imports {
-		path, err := strconv.Unquote(spec.Path.Value)
+		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			panic("tidy: " + err.Error())
 		}
-		if !r.allows(path) {
+		if !r.allows(imported) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %s may not import %s",
-				f.path, f.line(spec.Pos()), r.folder, path))
+				f.path, f.line(spec.Pos()), r.folder, imported))
 		}
 	}
 	return wrong
 }
 
-func rightsOf(path string) (rights, bool) {
+func rightsOf(file string) (rights, bool) {
 	var best rights
 	for _, r := range table {
-		if strings.HasPrefix(path, r.folder+"/") && len(r.folder) > len(best.folder) {
+		if strings.HasPrefix(file, r.folder+"/") && len(r.folder) > len(best.folder) {
 			best = r
 		}
 	}
 	return best, best.folder != ""
 }
 
-func (r rights) allows(path string) bool {
-	own, inside := strings.CutPrefix(path, module+"/")
-	std := !inside && !strings.Contains(strings.Split(path, "/")[0], ".")
+func (r rights) allows(imported string) bool {
+	own, inside := strings.CutPrefix(imported, module+"/")
+	std := !inside && !strings.Contains(strings.Split(imported, "/")[0], ".")
 	for _, allowed := range r.allow {
 		folder, everything := strings.CutSuffix(allowed, "/...")
 		switch {
@@ -221,6 +251,29 @@ func TestTheImportTableAllowsAndForbids(t *testing.T) {
 	} {
 		f := read(t, c.path, "package x\n\nimport _ "+strconv.Quote(c.imported)+"\n")
 		if wrong := imports(f); (len(wrong) == 0) != c.ok {
+			t.Errorf("%s imports %s: allowed %v, %v", c.path, c.imported, !c.ok, wrong)
+		}
+	}
+}
+
+func TestAdviceIsNotAsked(t *testing.T) {
+	for _, c := range []struct {
+		path, imported string
+		ok             bool
+	}{
+		{"mesh/authority.go", "holdfast/mesh/detect/phi", false},
+		{"mesh/authority.go", "holdfast/mesh/detect", true},
+		{"mesh/member/member.go", "holdfast/mesh/detect/policy", false},
+		{"mesh/authority_test.go", "holdfast/mesh/detect/phi", true},
+		{"kernel/node/loop.go", "holdfast/mesh/detect/phi", false},
+		{"kernel/node/health/health.go", "holdfast/mesh/detect/phi", true},
+		{"mesh/detect/detect.go", "holdfast/mesh/detect/policy", false},
+		{"mesh/detect/swim/x.go", "holdfast/mesh/detect/policy", true},
+		{"rig/lab/trace/x.go", "holdfast/mesh/detect/swim", true},
+		{"rig/judge/x.go", "holdfast/mesh/detect/swim", false},
+	} {
+		f := read(t, c.path, "package x\n\nimport _ "+strconv.Quote(c.imported)+"\n")
+		if wrong := advised(f); (len(wrong) == 0) != c.ok {
 			t.Errorf("%s imports %s: allowed %v, %v", c.path, c.imported, !c.ok, wrong)
 		}
 	}

@@ -113,5 +113,5 @@ func TestTheTreeKeepsTheRules(t *testing.T) {
 
 // rules are all rules that look at one file.
 var rules = []func(*file) []string{
-	imports, pure, columns, lengths, formatted, sleeps, leftovers,
+	imports, advised, pure, columns, lengths, formatted, sleeps, leftovers,
 }
