@@ -148,3 +148,19 @@ func statusLine(h *journal.HTTP) (evidence.Line, bool) {
 	l, err := evidence.ParseStatus(first)
 	return l, err == nil && strings.HasPrefix(first, nodeHead)
 }
+
+// When is the span of the rig's time in which a node's counter showed t, as one of its lines or
+// answers tells it: the record of the given number. False when the two clocks cannot be compared
+// there.
+func (r *Run) When(node string, n int, t when.Instant) (from, to journal.Time, ok bool) {
+	c, ok := r.clockAt(node, n)
+	if !ok {
+		return 0, 0, false
+	}
+	from, to = c.at(t)
+	return from, to, true
+}
+
+// Passed returns the frames with new bytes of a mesh session that the relay let through from one
+// node to another, in order: what was sent again, or was lost, is left out.
+func (r *Run) Passed(from, to string) []journal.Record { return r.fresh(from, to) }

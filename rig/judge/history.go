@@ -39,8 +39,8 @@ func (d *done) what() string {
 	return fmt.Sprintf("the %s of version %d through %s (%s)", op, d.version, d.node, d.from)
 }
 
-// objectsPath begins the path of a request for an object.
-const objectsPath = "/objects/"
+// ObjectsPath begins the path of a request for an object.
+const ObjectsPath = "/objects/"
 
 // history returns the answered requests for objects, in the order of their answers. One whose
 // answer does not tell what it must tell is reported.
@@ -50,7 +50,7 @@ func (q *inquiry) history() []done {
 		if record.Kind != journal.KindHTTP || record.HTTP.Status != 200 || record.HTTP.Error != "" {
 			continue
 		}
-		name, object := strings.CutPrefix(record.HTTP.Path, objectsPath)
+		name, object := strings.CutPrefix(record.HTTP.Path, ObjectsPath)
 		// A read under a read lease, or of any copy, is no act of a home.
 		if !object || record.HTTP.Method == "GET" &&
 			record.HTTP.Header["class"] != wire.Authoritative.String() {

@@ -36,7 +36,7 @@ func (q *inquiry) served(nodes []string) {
 		if !traffic(r) || !slices.Contains(nodes, r.Node) {
 			continue
 		}
-		l := lane{r.Node, r.HTTP.Method, strings.TrimPrefix(r.HTTP.Path, objectsPath)}
+		l := lane{r.Node, r.HTTP.Method, strings.TrimPrefix(r.HTTP.Path, ObjectsPath)}
 		if !slices.Contains(lanes, l) {
 			lanes = append(lanes, l)
 		}
@@ -63,7 +63,7 @@ func (q *inquiry) served(nodes []string) {
 
 // traffic says whether a record is a request for an object.
 func traffic(r journal.Record) bool {
-	return r.Kind == journal.KindHTTP && strings.HasPrefix(r.HTTP.Path, objectsPath)
+	return r.Kind == journal.KindHTTP && strings.HasPrefix(r.HTTP.Path, ObjectsPath)
 }
 
 // disturbed is when the rig first did something to a mesh with traffic, and when it was done with

@@ -26,7 +26,7 @@ func (a act) record() journal.Record {
 	if value == "" {
 		value = fmt.Sprintf("v%d", a.version)
 	}
-	h := &journal.HTTP{Path: objectsPath + "o", Sent: journal.Time(a.from) * ms, Status: 200,
+	h := &journal.HTTP{Path: ObjectsPath + "o", Sent: journal.Time(a.from) * ms, Status: 200,
 		Header: map[string]string{
 			"home": ids[a.home], "home-epoch": fmt.Sprint(a.homeEpoch),
 			"version": fmt.Sprint(a.version), "request": fmt.Sprintf("%s/%016x/1", ids[a.node], a.boot),

@@ -36,6 +36,8 @@ type Result struct {
 	RAM     string          `json:"ram"`
 	Checks  []judge.Result  `json:"checks"`
 	Tails   []Tail          `json:"tails,omitempty"` // of a run that ended early
+	// Latencies are what the system took, for comparing runs.
+	Latencies []judge.Latency `json:"latencies,omitempty"`
 }
 
 // Tail is the newest console lines of a node. Ids of nodes and objects are replaced by names.
@@ -61,7 +63,7 @@ func Of(r *judge.Run, v judge.Verdict) Result {
 		Exit:    v.Code, Meaning: v.Code.String(),
 		Outcome: v.End.Outcome, Reason: v.End.Reason,
 		Image: r.Info.SHA256, QEMU: r.Info.QEMU, RAM: r.Info.RAM,
-		Checks: v.Results,
+		Checks: v.Results, Latencies: r.Latencies(),
 	}
 	if result.early() {
 		result.Tails = tails(r)
