@@ -48,6 +48,8 @@ type runCommand struct {
 	Timeout time.Duration `help:"Ends a run that takes longer; by its steps when absent."`
 
 	Quiet bool `short:"q" help:"Print only checks that did not hold."`
+
+	RecordGaps string `placeholder:"FILE" help:"Write the gaps between the member's frames here."`
 }
 
 // Help is the example of --help.
@@ -66,6 +68,9 @@ func (c *runCommand) Validate() error {
 	faults, err := c.faults()
 	if err == nil && c.Hold && len(faults) != 1 {
 		return errors.New("--hold takes one fault")
+	}
+	if err == nil && c.RecordGaps != "" && len(faults) != 1 {
+		return errors.New("--record-gaps takes one fault")
 	}
 	return err
 }
@@ -218,6 +223,9 @@ func (s *session) run(ctx context.Context, f *scenario.Fault) {
 		var unjudged error
 		j, unjudged = judgeStored(folder)
 		err = errors.Join(err, unjudged)
+	}
+	if j != nil && s.RecordGaps != "" {
+		err = errors.Join(err, writeGaps(s.RecordGaps, j.run.Records))
 	}
 	if err != nil {
 		reporter.Say("%v", err)

@@ -24,9 +24,9 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"idle", "an idle machine: a beat is late by a few milliseconds at most", (*maker).idle},
-		{"busy", "a busy machine: mean 101 ms, deviation 2.4 ms, some 40 late", (*maker).busy},
+		{"busy", "a busy machine: mean 101 ms, deviation 2.4 ms, the worst some 50 late", (*maker).busy},
 		{"gc", "a collector that stops the world all the time, up to 2.9 s", (*maker).collector},
-		{"stalls", "an idle machine that stands still once in ten minutes, 0.5 to 2.9 s", (*maker).stalls},
+		{"stalls", "an idle machine that stands still every ten minutes, 0.5 to 2.9 s", (*maker).stalls},
 		{"loss", "an idle machine behind a path that loses every hundredth frame", (*maker).loss},
 		{"jitter", "an idle machine behind a path that delays by up to 80 ms", (*maker).jitter},
 		{"flapping", "a path that breaks once a minute, for 1 to 8 s", (*maker).flapping},

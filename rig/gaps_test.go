@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"holdfast/rig/journal"
+	"holdfast/rig/lab/trace"
+)
+
+// storedRun is a run that package scenario keeps.
+func storedRun(t *testing.T, name string) []journal.Record {
+	t.Helper()
+	file, err := os.Open(filepath.Join("scenario/testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	records, err := journal.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+func TestTheGapsOfARunAreAFileThatTheLabReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gaps.csv")
+	if err := writeGaps(path, storedRun(t, "kill-peer.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	got, err := trace.Read(file)
+	if err != nil || got.Interval != 2_000 || len(got.Gaps) != 12 {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
+func TestARunWithoutAMemberHasNoGaps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gaps.csv")
+	if err := writeGaps(path, storedRun(t, "no-peer.jsonl")); err == nil {
+		t.Error("gaps of nobody")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file without gaps")
+	}
+}
