@@ -15,8 +15,9 @@ import (
 
 // checkCommand judges stored runs.
 type checkCommand struct {
-	Runs  []string `arg:"" name:"run" help:"Folder of a run, or its journal."`
-	Quiet bool     `short:"q" help:"Print only checks that did not hold."`
+	Runs []string `arg:"" name:"run" help:"Folder of a run, or its journal."`
+
+	formatFlags
 }
 
 // Help is the example of --help.
@@ -25,20 +26,25 @@ func (*checkCommand) Help() string { return "Example: rig check runs/latest" }
 // Run judges the runs and ends with the worst code.
 func (c *checkCommand) Run() error {
 	s := session{}
+	out, err := newOutput(c.formatFlags)
+	if err != nil {
+		return err
+	}
 	for _, path := range c.Runs {
 		j, err := judgeStored(path)
 		if err != nil {
 			return err
 		}
-		text := style(os.Stdout)
-		text.Quiet = c.Quiet
-		if err := j.result.WriteText(os.Stdout, j.fault.Proof, path, text); err != nil {
+		if err := out.write(j.result, j.fault.Proof, path); err != nil {
 			return err
 		}
 		for _, line := range j.changed() {
-			fmt.Printf("  %s\n", line)
+			fmt.Fprintf(os.Stderr, "%s: %s\n", path, line)
 		}
 		s.worsen(j.result.Exit)
+	}
+	if err := out.close(); err != nil {
+		return err
 	}
 	if s.worst != judge.CodeHeld {
 		return verdict(s.worst)

@@ -19,6 +19,9 @@ type doctorCommand struct {
 	Image string `default:"build/holdfast.elf" placeholder:"PATH" help:"Node image."`
 }
 
+// Help is the example of --help.
+func (*doctorCommand) Help() string { return "Example: rig doctor --image build/holdfast.elf" }
+
 // Run prints a line for each thing that a run needs.
 func (c *doctorCommand) Run(ctx context.Context) error {
 	well := true

@@ -17,10 +17,10 @@ import (
 // holdLimit ends a pair that somebody has forgotten.
 const holdLimit = 12 * time.Hour
 
-// hold keeps a run's machines up, reachable from this host, until the user interrupts it. That is
+// holdUp keeps a run's machines up, reachable from this host, until the user interrupts it. That is
 // how it is meant to end: the run is over then, and the verdict is as without it. Only what a
 // machine does meanwhile changes it, such as a panic.
-func (s *session) hold(
+func (s *session) holdUp(
 	w *world.World, reporter *progress.Reporter, folder string, end journal.End,
 ) journal.End {
 	nodes := w.Running()

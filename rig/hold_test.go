@@ -24,9 +24,9 @@ func heldRun(t *testing.T, end journal.End, cause error) (journal.End, *session)
 		t.Fatal(err)
 	}
 	defer w.Close(end)
-	s := &session{runCommand: &runCommand{}}
+	s := new(session)
 	time.AfterFunc(0, func() { cancel(cause) })
-	return s.hold(w, progress.New(io.Discard, "test", 0), "runs/x", end), s
+	return s.holdUp(w, progress.New(io.Discard, "test", 0), "runs/x", end), s
 }
 
 func TestAHeldRunEndsAsItWasWhenTheUserEndsIt(t *testing.T) {

@@ -13,6 +13,9 @@ type listCommand struct {
 	Plan bool `help:"Also print each fault's steps, with their limits, and its checks."`
 }
 
+// Help is the example of --help.
+func (*listCommand) Help() string { return "Example: rig list --plan" }
+
 // Run prints the list.
 func (c *listCommand) Run() error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)

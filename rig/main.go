@@ -36,6 +36,9 @@ type commandLine struct {
 	Run       runCommand       `cmd:"" help:"Run faults and judge them."`
 	List      listCommand      `cmd:"" help:"List the faults; --plan: their steps and checks."`
 	Check     checkCommand     `cmd:"" help:"Judge stored runs again, from their journals."`
+	Report    reportCommand    `cmd:"" help:"Write the artefacts of stored runs again."`
+	Soak      soakCommand      `cmd:"" help:"Run faults again and again: pass rate and times."`
+	Compare   compareCommand   `cmd:"" help:"Compare the results of two sets of runs."`
 	Cap       capCommand       `cmd:"" help:"Mint a capability for the nodes of a run."`
 	Boot      bootCommand      `cmd:"" help:"Boot one node by itself, with its console here."`
 	Provision provisionCommand `cmd:"" help:"Write the EEPROM image of one node of a seed."`

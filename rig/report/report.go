@@ -5,6 +5,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -116,6 +117,35 @@ func (r Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
+// WriteLine writes the result as one line of JSON, for many of them in a file.
+func (r Result) WriteLine(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(r); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// Read reads results: those of File, or lines of them.
+func Read(r io.Reader) ([]Result, error) {
+	var results []Result
+	for decoder := json.NewDecoder(r); ; {
+		var result Result
+		err := decoder.Decode(&result)
+		switch {
+		case errors.Is(err, io.EOF):
+			return results, nil
+		case err != nil:
+			return nil, fmt.Errorf("report: result %d: %w", len(results)+1, err)
+		case result.Schema != Schema:
+			return nil, fmt.Errorf("report: result %d has schema %d, this program reads %d",
+				len(results)+1, result.Schema, Schema)
+		}
+		results = append(results, result)
+	}
+}
+
 // Style is how the text is set.
 type Style struct {
 	Color bool // for a terminal that shows it
@@ -165,8 +195,8 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 		r.lastWords(&b, style)
 	}
 	if folder != "" {
-		fmt.Fprintf(&b, "  Artefacts: %s (%s, %s, consoles, wire.pcapng)\n",
-			folder, File, "events.jsonl")
+		fmt.Fprintf(&b, "  Artefacts: %s (%s, %s, %s, consoles, wire.pcapng)\n",
+			folder, File, "events.jsonl", JUnitFile)
 	}
 	held := 0
 	for _, c := range r.Checks {

@@ -97,7 +97,7 @@ func (s late) Do(ctx context.Context, w *world.World) error {
 	if err := w.Release(s.node, s.peer); err != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, w.Patience(patience))
 	defer cancel()
 	err = w.Poll(waiting, s.peer, "/mesh/route", pollSoon, func(a world.Answer) bool {
 		now, ok := replaysIn(a)

@@ -143,8 +143,9 @@ type Watcher func(step string, limit time.Duration) (through func(error))
 // step. interrupted is the cause that the world's context has when the user ended the run.
 func (f *Fault) Run(w *world.World, watcher Watcher, interrupted error) journal.End {
 	for _, step := range f.Steps {
-		through := watcher(step.String(), step.Limit())
-		err := do(w, step)
+		limit := w.Patience(step.Limit())
+		through := watcher(step.String(), limit)
+		err := do(w, step, limit)
 		through(err)
 		if err != nil {
 			return Ending(err, interrupted)
@@ -153,15 +154,14 @@ func (f *Fault) Run(w *world.World, watcher Watcher, interrupted error) journal.
 	return journal.End{Outcome: journal.Complete}
 }
 
-func do(w *world.World, step Step) error {
+func do(w *world.World, step Step, limit time.Duration) error {
 	record := func(result string) {
 		w.Journal.Add(time.Now(), journal.Record{Kind: journal.KindStep, Step: &journal.Step{
-			Name: step.String(), LimitMS: step.Limit().Milliseconds(), Result: result,
+			Name: step.String(), LimitMS: limit.Milliseconds(), Result: result,
 		}})
 	}
 	record("")
-	ctx, cancel := context.WithTimeoutCause(w.Context(), step.Limit(),
-		&Overdue{step.String(), step.Limit()})
+	ctx, cancel := context.WithTimeoutCause(w.Context(), limit, &Overdue{step.String(), limit})
 	defer cancel()
 	err := context.Cause(ctx) // the world may have ended between two steps
 	if err == nil {

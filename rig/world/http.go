@@ -27,7 +27,7 @@ const (
 
 // newClient makes an HTTP client on the rig's own station. A connection serves one request, so that
 // none outlives a node's boot.
-func newClient(s *netstack.Stack) *http.Client {
+func newClient(s *netstack.Stack, timeout time.Duration) *http.Client {
 	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
@@ -36,7 +36,7 @@ func newClient(s *netstack.Stack) *http.Client {
 		return s.Dial(ctx, to)
 	}
 	return &http.Client{
-		Timeout:   requestTimeout,
+		Timeout:   timeout,
 		Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial},
 	}
 }

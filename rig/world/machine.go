@@ -172,7 +172,7 @@ func (w *World) describeMachine(m *machine, count int) qemu.Machine {
 		Clock: new(qemu.Clock), // the host's time: it goes on while QMP has stopped the machine
 		MAC:   mac[:],
 		Net:   qemu.Ethernet{Local: station, Remote: switched},
-		Limit: w.Patient,
+		Limit: w.Patience(w.Patient),
 		Raw:   m.console,
 		OnLine: func(at time.Time, line string) {
 			w.Journal.Add(at, journal.Record{
@@ -225,7 +225,7 @@ func (w *World) quit(m *machine) {
 		return
 	}
 	w.end(m, journal.ActionQuit, func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), quitTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), w.Patience(quitTimeout))
 		defer cancel()
 		m.process.Quit(ctx)
 		return nil

@@ -98,7 +98,7 @@ func (w *World) drive(ctx context.Context, l Lane) {
 		under.Add(1)
 		calls.Go(func() {
 			defer under.Add(-1)
-			ctx, cancel := context.WithTimeout(w.ctx, laneWait)
+			ctx, cancel := context.WithTimeout(w.ctx, w.Patience(laneWait))
 			defer cancel()
 			w.request(ctx, l.Node, c)
 		})

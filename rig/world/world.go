@@ -51,7 +51,9 @@ type Config struct {
 	QEMU    string // its version
 	Folder  string // for the artefacts; it exists
 	Cast    *provision.Cast
-	Patient time.Duration // a machine that runs for longer is killed
+	Patient time.Duration // a machine that runs for longer is killed, before Slow
+	// Slow is by how much the rig is more patient than usual; less than 1 stands for 1.
+	Slow float64
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
 	Configure func(cast *provision.Cast, i int, node *config.Config)
 }
@@ -123,7 +125,7 @@ func (w *World) open() error {
 	if err != nil {
 		return fmt.Errorf("rig: station: %w", err)
 	}
-	w.client = newClient(w.station)
+	w.client = newClient(w.station, w.Patience(requestTimeout))
 	for i := range w.Cast.Nodes {
 		if err := w.prepare(i); err != nil {
 			return err
@@ -170,6 +172,7 @@ func (w *World) describe(start time.Time) *journal.Run {
 		RAM:    w.RAM,
 		QEMU:   w.QEMU,
 		CPUs:   runtime.NumCPU(),
+		Slow:   w.Slow,
 	}
 	for i, n := range w.Cast.Nodes {
 		run.Nodes = append(run.Nodes, journal.Node{
@@ -187,6 +190,11 @@ func (w *World) trouble(err error) {
 	w.Journal.Add(time.Now(), journal.Record{Kind: journal.KindTrouble, Trouble: err.Error()})
 }
 
+// Patience is how long the rig waits for what usually takes less than d.
+func (w *World) Patience(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * max(1, w.Slow))
+}
+
 // Context ends when the run is to end: its cause is a *Stopped, or that of Open's context.
 func (w *World) Context() context.Context { return w.ctx }
 
@@ -200,7 +208,7 @@ func (w *World) Linger(ctx context.Context) {
 	if !errors.As(context.Cause(w.ctx), &stopped) || !stopped.Panic {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	ctx, cancel := context.WithTimeout(ctx, w.Patience(lastWords))
 	defer cancel()
 	w.Journal.Await(ctx, 0, func(r journal.Record) bool {
 		reset := r.Event != nil && (r.Event.Name == "RESET" || r.Event.Name == "SHUTDOWN")
