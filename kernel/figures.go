@@ -10,6 +10,7 @@ const (
 	CallStats    = 0x0f4803 // (out *Stats)
 	CallReset    = 0x0f4804 // does not return
 	CallPowerOff = 0x0f4805 // does not return
+	CallThreads  = 0x0f4806 // (out *Threads)
 )
 
 // Stats is what the kernel counted since boot, and what it runs on.
@@ -57,4 +58,67 @@ func (k *kernel) stats(out uint32) int32 {
 		Calls:        k.calls.count,
 	}
 	return 0
+}
+
+// Threads is what the kernel knows of each thread; a thread's id is its index + 1.
+type Threads [threadsMax]Thread
+
+// Thread is one thread of the program. The zero Thread does not exist.
+type Thread struct {
+	Ticks uint64 // counter ticks it has run, its system calls included
+	State ThreadState
+	_     uint32
+}
+
+// ThreadState is what a thread does.
+type ThreadState uint32
+
+// What a thread can do.
+const (
+	ThreadNone    ThreadState = iota // there is no such thread
+	ThreadRuns                       // it asked for this
+	ThreadReady                      // waits for the processor
+	ThreadFutex                      // waits for another thread
+	ThreadPolls                      // waits for the network, the keyboard or a timer
+	ThreadSleeps                     // waits for time alone
+	ThreadConsole                    // waits for room in the console
+)
+
+// String is the state as one word.
+func (s ThreadState) String() string {
+	words := [...]string{"none", "running", "ready", "futex", "poll", "sleep", "console"}
+	return words[s]
+}
+
+const threadsSize = uint32(unsafe.Sizeof(Threads{}))
+
+// listThreads stores the threads at out.
+func (k *kernel) listThreads(out uint32) int32 {
+	if !k.wordsWritable(out, threadsSize) {
+		return -eFAULT
+	}
+	list := (*Threads)(ptr(out))
+	for i := range k.threads {
+		list[i] = Thread{Ticks: k.threads[i].ticks, State: k.stateOf(i)}
+	}
+	return 0
+}
+
+func (k *kernel) stateOf(i int) ThreadState {
+	t := &k.threads[i]
+	switch {
+	case !t.used:
+		return ThreadNone
+	case i == k.sched.current:
+		return ThreadRuns
+	case !k.sleeps(i):
+		return ThreadReady
+	case t.futex != 0:
+		return ThreadFutex
+	case t.events != 0:
+		return ThreadPolls
+	case t.uninterruptible:
+		return ThreadConsole
+	}
+	return ThreadSleeps
 }

@@ -95,7 +95,9 @@ func (k *kernel) yield() int32 {
 func (k *kernel) schedule() {
 	s := &k.sched
 	t := &k.threads[s.current]
-	t.left -= int32(timer.Counter() - s.charged)
+	ran := timer.Counter() - s.charged
+	t.left -= int32(ran)
+	t.ticks += ran
 	next := s.current
 	switch {
 	case s.runnable&set(s.current) == 0: // asleep or gone

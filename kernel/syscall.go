@@ -220,6 +220,8 @@ func (k *kernel) rareCall(number uint32, a *[6]uint32) int32 {
 		return k.rekey(a[0])
 	case CallStats:
 		return k.stats(a[0])
+	case CallThreads:
+		return k.listThreads(a[0])
 	case CallReset:
 		k.console.lastWords()
 		k.dying = dyingMark

@@ -11,6 +11,8 @@ type thread struct {
 	used bool
 	left int32 // of its quantum, in counter ticks
 
+	ticks uint64 // counter ticks it has run
+
 	// What it waits for, if it does. All are cleared when it wakes.
 	deadline  uint64 // counter value that ends the wait, 0 for none
 	futex     uint32 // address it sleeps on, 0 for none

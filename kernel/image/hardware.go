@@ -66,6 +66,10 @@ func (hw *hardware) machine() node.Machine {
 		NVRAM:    hw.chip,
 		Watchdog: watchdog(board.WDOG1),
 		Console:  os.Stdout,
+		Keyboard: os.Stdin,
+		Restart:  sys.Reset,
+		PowerOff: sys.PowerOff,
+		Threads:  threads,
 		Entropy:  node.Entropy{Seed: sys.TakeSeed, Cycles: sys.Counter, Rekey: sys.Rekey},
 		Figures:  hw.figures,
 	}
@@ -73,6 +77,16 @@ func (hw *hardware) machine() node.Machine {
 		m.Second = hw.second
 	}
 	return m
+}
+
+// threads is the kernel's, as the node shows them.
+func threads() (list []node.Thread) {
+	tick := float64(time.Second) / float64(sys.CounterHz())
+	for _, t := range sys.ReadThreads() {
+		busy := time.Duration(float64(t.Ticks) * tick)
+		list = append(list, node.Thread{ID: t.ID, State: t.State, Busy: busy})
+	}
+	return list
 }
 
 // second reads the real-time clock.
@@ -141,6 +155,9 @@ func (hw *hardware) figures(add func(name string, value uint64)) {
 	add("kernel_interrupts", k.Interrupts)
 	add("kernel_signals", k.Signals)
 	add("kernel_threads", uint64(k.Threads))
+	add("kernel_console_waits", k.ConsoleWaits)
+	add("kernel_console_lost", uint64(k.ConsoleLost))
+	add("kernel_keys_lost", uint64(k.KeysLost))
 	add("kernel_ram_bytes", uint64(k.RAM))
 	add("kernel_pages_in_use", uint64(k.PagesInUse))
 	add("kernel_pages_touched", uint64(k.PagesTouched))

@@ -36,7 +36,10 @@ func Boot(m Machine) *Node {
 	if m.Waits == nil {
 		m.Waits = clock.System
 	}
-	n := &Node{machine: m, log: &log{console: m.Console}}
+	if m.NVRAM != nil {
+		m.NVRAM = &sharedChip{chip: m.NVRAM}
+	}
+	n := &Node{machine: m, log: newLog(m.Console)}
 	store := n.openNVRAM()
 	envReason := n.loadEnvironment(store)
 	key, boots := n.loadIdentity(store)

@@ -27,7 +27,7 @@ func numbered(i int) evidence.Line {
 func TestAStuckConsoleDelaysNobodyAndWhatItMissedIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &stuckConsole{release: make(chan struct{})}
-		l := &log{console: c}
+		l := newLog(c)
 		stop := l.Start()
 		l.Add(numbered(0))
 		synctest.Wait() // the console's goroutine holds it
@@ -56,7 +56,7 @@ func TestAStuckConsoleDelaysNobodyAndWhatItMissedIsSaid(t *testing.T) {
 
 func TestBeforeStartALineIsOnTheConsoleAtOnce(t *testing.T) {
 	c := &console{}
-	l := &log{console: c}
+	l := newLog(c)
 	l.Add(numbered(1))
 	l.Note("a note")
 	want := numbered(1).String() + "\nnode: a note"
@@ -70,7 +70,7 @@ func TestBeforeStartALineIsOnTheConsoleAtOnce(t *testing.T) {
 
 func TestStoppingWritesWhatIsQueued(t *testing.T) {
 	c := &console{}
-	l := &log{console: c}
+	l := newLog(c)
 	stop := l.Start()
 	for i := range 100 {
 		l.Add(numbered(i))

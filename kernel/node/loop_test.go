@@ -66,20 +66,21 @@ func (f *fakeLinks) Redial()                               { f.note("redial") }
 // loopWorld is a loop around a fake core, on virtual time.
 type loopWorld struct {
 	*loop
-	core  *fakeCore
-	links *fakeLinks
-	skip  time.Duration // what the raw counter is ahead
+	core    *fakeCore
+	links   *fakeLinks
+	console *console
+	skip    time.Duration // what the raw counter is ahead
 }
 
 func newLoopWorld() *loopWorld {
-	w := &loopWorld{core: &fakeCore{due: 250}, links: &fakeLinks{}}
+	w := &loopWorld{core: &fakeCore{due: 250}, links: &fakeLinks{}, console: new(console)}
 	boot := time.Now()
 	w.loop = newLoop(Machine{
 		Clock: func() when.Instant {
 			return when.Instant((time.Since(boot) + w.skip).Milliseconds())
 		},
 		Waits: clock.System,
-	}, &log{console: &console{}})
+	}, newLog(w.console))
 	w.loop.core, w.loop.links = w.core, w.links
 	return w
 }

@@ -30,8 +30,15 @@ type Machine struct {
 	Watchdog Watchdog
 	// Entropy is what the machine has of it.
 	Entropy Entropy
-	// Console takes whole lines, one a Write. It may be slow.
+	// Console takes whole lines, one a Write, and what is drawn while somebody types. It may be slow.
 	Console io.Writer
+	// Keyboard is what is typed at the console; nil when there is none.
+	Keyboard Keyboard
+	// Restart resets the machine, PowerOff switches it off. Neither returns on a machine; nil when it
+	// cannot be done.
+	Restart, PowerOff func()
+	// Threads lists the threads that the program runs on; nil when nobody knows.
+	Threads func() []Thread
 	// Figures adds what the machine counts to GET /mesh/stats; nil when it counts nothing. Several
 	// goroutines may call it.
 	Figures func(add func(name string, value uint64))
@@ -45,6 +52,19 @@ type Entropy struct {
 	Cycles func() uint64
 	// Rekey gives the generator behind crypto/rand a new key.
 	Rekey func(key *[32]byte)
+}
+
+// Keyboard is read by one goroutine, which a deadline ends.
+type Keyboard interface {
+	io.Reader
+	SetReadDeadline(time.Time) error
+}
+
+// Thread is one thread of the machine's kernel.
+type Thread struct {
+	ID    int
+	State string        // one word
+	Busy  time.Duration // it has run so long
 }
 
 // Watchdog is the machine's (rule L15).

@@ -39,7 +39,7 @@ func (n *Node) loadMarks(store *nvram.Store) {
 }
 
 // keeper makes the authority's marks durable, on a goroutine of its own: the chip takes tens of
-// milliseconds, and the loop waits for nobody. From the node's start on nobody else uses the chip.
+// milliseconds, and the loop waits for nobody. Nobody else writes its part of the chip.
 type keeper struct {
 	ledger *nvram.Ledger
 	wanted chan mesh.Marks // of capacity 1: the protocol wants one thing at a time

@@ -13,6 +13,7 @@
 //	HTTP requests ---+--> one queue --> loop -+--> console queue (full: counted and said)
 //	        timer ---+                        +--> HTTP replies  (a place for each request)
 //	 marks' keeper --+                        +--> marks' keeper (one thing at a time)
+//	operator's keys --+ (its commands)        +--> answers on the console (behind every line)
 //
 // The loop is one goroutine and owns the protocol's state. What feeds it may wait for it; it waits
 // for nobody, but the millisecond that the second clock takes. A stuck peer, a slow client, a slow
@@ -78,6 +79,11 @@ func (n *Node) Run(ctx context.Context, network Network) error {
 	defer stopLog() // last: whatever ends has its last rows to say
 	if err := n.start(network, run); err != nil {
 		stop(fmt.Errorf("node: %w", err))
+	} else if n.machine.Keyboard != nil {
+		run(func(ctx context.Context) error {
+			n.operate(ctx)
+			return nil
+		})
 	}
 	<-ctx.Done()
 	group.Wait()

@@ -132,15 +132,22 @@ func (n *Node) logPage(after uint64) web.Answer {
 // statsPage is the node's own figures, one a line.
 func (n *Node) statsPage() web.Answer {
 	var p page
-	add := func(name string, v uint64) {
+	n.figures(func(name string, v uint64) {
 		p.WriteString(name)
 		p.WriteByte('=')
 		p.WriteString(strconv.FormatUint(v, 10))
 		p.WriteByte('\n')
-	}
+	})
+	return p.answer()
+}
+
+// figures is what the node and its machine count.
+func (n *Node) figures(add func(name string, v uint64)) {
 	add("now_ms", uint64(n.machine.Clock()))
 	add("console_lost", n.log.Lost())
-	add("http_refused", n.web.Refused())
+	if n.web != nil {
+		add("http_refused", n.web.Refused())
+	}
 	if n.loop != nil {
 		add("link_overrate", n.links.Overrate())
 		add("link_refused", n.loop.stats.refused.Load())
@@ -158,5 +165,4 @@ func (n *Node) statsPage() web.Answer {
 	if n.machine.Figures != nil {
 		n.machine.Figures(add)
 	}
-	return p.answer()
 }

@@ -24,7 +24,7 @@ func TestEveryReasonOfALinkHasItsRow(t *testing.T) {
 	} {
 		linkEvent{link.Refused{Remote: rootIP + ":7070", Reason: why}}.handle(w.loop)
 	}
-	rows := parse(t, w.log.console.(*console).lines()) // fails on a row that is not in the grammar
+	rows := parse(t, w.console.lines()) // fails on a row that is not in the grammar
 	if len(rows) != 8+6 {
 		t.Errorf("%d rows", len(rows))
 	}

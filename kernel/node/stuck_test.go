@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/kernel/node/tty"
 	"holdfast/kernel/node/web"
 )
 
@@ -17,7 +18,7 @@ func TestStuckClientsAndAStuckConsoleDoNotDelayTheMesh(t *testing.T) {
 		m := &testMachine{chip: chip(t, rootEnv(), &root, true)}
 		machine := m.machine()
 		n := Boot(machine)
-		n.log.console = stuck // from now on; the boot's rows are written at once
+		n.log.screen = tty.NewScreen(stuck) // from now on; the boot's rows are written at once
 		host := w.net.Host(rootIP)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

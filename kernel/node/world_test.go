@@ -112,6 +112,14 @@ func (c *console) lines() []string {
 	return strings.Split(strings.TrimSuffix(c.text.String(), "\n"), "\n")
 }
 
+// ended is the lines that have ended.
+func (c *console) ended() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lines := strings.Split(c.text.String(), "\n")
+	return lines[:len(lines)-1]
+}
+
 // testMachine is a Machine that a test looks into.
 type testMachine struct {
 	chip    nvram.Chip
@@ -122,6 +130,9 @@ type testMachine struct {
 	second  *secondClock // nil: there is none
 	dog     *fakeDog     // nil: there is none
 	counter counter
+
+	keyboard Keyboard // nil: there is none
+	switched string   // "restart" or "power off", once one was done
 }
 
 // counter is a machine's raw counter.
@@ -204,6 +215,9 @@ func (m *testMachine) machine() Machine {
 	if m.dog != nil {
 		machine.Watchdog = m.dog
 	}
+	machine.Keyboard = m.keyboard
+	machine.Restart = func() { m.switched = "restart" }
+	machine.PowerOff = func() { m.switched = "power off" }
 	return machine
 }
 

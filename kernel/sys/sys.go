@@ -60,6 +60,25 @@ func ReadStats() (s Stats) {
 	return s
 }
 
+// Thread is one of the kernel's threads: an M of the Go runtime.
+type Thread struct {
+	ID    int    // as in a panic's trace
+	State string // running, ready, futex, poll, sleep or console
+	Ticks uint64 // counter ticks it has run
+}
+
+// ReadThreads lists the threads there are, by id.
+func ReadThreads() (list []Thread) {
+	var all kernel.Threads
+	call(kernel.CallThreads, unsafe.Pointer(&all))
+	for i, t := range all {
+		if t.State != kernel.ThreadNone {
+			list = append(list, Thread{ID: i + 1, State: t.State.String(), Ticks: t.Ticks})
+		}
+	}
+	return list
+}
+
 // Reset resets the board. It does not return.
 func Reset() { call(kernel.CallReset, nil) }
 
