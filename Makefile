@@ -7,6 +7,9 @@ RAM   ?= 128M
 TIME  ?= 30s
 SOAK  ?= 10m
 
+# Flags of `make mutants`: -all for every level, -run for some of them.
+MUTANTS ?=
+
 # How many faults run at the same time: each has two machines that mostly wait.
 PARALLEL ?= 2
 
@@ -31,7 +34,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
 .PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu rig test test-host test-boot test-rig stdtest bench \
-	faults sweep search soak fuzz clean
+	faults sweep search soak mutants fuzz clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +106,9 @@ search: ## every schedule of a small mesh, second by second: no state may hold t
 
 soak: ## simulated worlds with every trouble, on every core, for SOAK
 	go run ./internal/soak -time $(SOAK)
+
+mutants: ## every rule of the protocol broken on purpose: which level of the tests notices
+	go run ./internal/mutants $(MUTANTS)
 
 fuzz: ## every fuzz target for TIME each
 	go run ./internal/fuzzall -time $(TIME)
