@@ -127,3 +127,23 @@ func TestAMovedObjectIsMovedAgainFromTheFenceOn(t *testing.T) {
 		return latest[*wire.Move](s).Object == id.ObjectOf("lab-1")
 	}, from}.test(t)
 }
+
+// TestANewBootOfTheSameEpochGetsItsLeaseFromTheFenceOn: without failure detection a new boot takes
+// its predecessor's place under the same epoch; the predecessor may live all the same.
+func TestANewBootOfTheSameEpochGetsItsLeaseFromTheFenceOn(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		c := soloConfig(rootKey, rootBoot)
+		c.Detect = false
+		s := authorityOf(t, c)
+		s.step(mesh.LinkDown{Session: 1})
+		s.joins(2, n1Key, n1Boot+1)
+		if s.node.Epoch() != 2 {
+			t.Fatal("the new boot costs an epoch")
+		}
+		s.until(at - 2000)
+		s.asks(2, n1Key, n1Boot+1) // as it has since it joined
+		s.until(at)
+		s.asks(2, n1Key, n1Boot+1)
+		return s.count(wire.KindLeaseAck) > 0
+	}, from}.test(t)
+}
