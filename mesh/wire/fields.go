@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"bytes"
+
+	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/view"
 )
@@ -56,15 +59,19 @@ func (m *Join) signed(c *codec) {
 
 func (m *JoinState) fields(c *codec) {
 	u64(c, &m.Nonce)
-	u16(c, &m.Records)
-	c.bytes(m.Digest[:])
+	c.table(&m.Table)
+	c.flag(&m.Want)
 }
 
-func (m *JoinReady) fields(c *codec) { u64(c, &m.Nonce) }
+func (m *JoinReady) fields(c *codec) {
+	u64(c, &m.Nonce)
+	c.table(&m.Table)
+}
 
 func (m *Confirm) fields(c *codec) {
 	u64(c, &m.Nonce)
 	c.certificate(&m.Certificate)
+	c.table(&m.Table)
 }
 
 func (m *Refuse) fields(c *codec) {
@@ -74,14 +81,25 @@ func (m *Refuse) fields(c *codec) {
 	u32(c, &m.RetryMS)
 }
 
-func (m *View) fields(c *codec) { c.certificate(&m.Certificate) }
+func (m *View) fields(c *codec) {
+	c.certificate(&m.Certificate)
+	c.table(&m.Table)
+	kept := c.count(len(m.Kept), KeptMax)
+	if c.out == nil && kept > 0 {
+		m.Kept = make([]id.Object, kept)
+	}
+	for i := range m.Kept {
+		c.bytes(m.Kept[i][:])
+		c.require(i == 0 || bytes.Compare(m.Kept[i-1][:], m.Kept[i][:]) < 0)
+	}
+}
 
 func (m *ViewAck) fields(c *codec) {
 	c.epoch(&m.Epoch)
 	c.bytes(m.Digest[:])
 }
 
-func (m *ViewReq) fields(*codec) {}
+func (m *ViewReq) fields(c *codec) { c.flag(&m.All) }
 
 func (m *StaleEpoch) fields(c *codec) {
 	m.signed(c)
@@ -102,6 +120,10 @@ func (m *Move) fields(c *codec) {
 	u64(c, &m.Since)
 	u64(c, &m.RecordEpoch)
 	u64(c, &m.Version)
+	c.bytes(m.Request.Client[:])
+	u64(c, &m.Request.Boot)
+	u64(c, &m.Request.Seq)
+	c.bytes(m.RequestDigest[:])
 	c.blob(&m.Value, ValueMax)
 	c.blob(&m.Window, WindowMax)
 	c.require(m.Since <= m.Epoch && m.RecordEpoch <= m.Epoch)
@@ -132,12 +154,16 @@ func (m *RouteReq) fields(c *codec) {
 	u8(c, &m.Class)
 	u8(c, &m.Durability)
 	u64(c, &m.IfVersion)
+	u8(c, &m.Copies)
+	u32(c, &m.Within)
 	c.blob(&m.Value, ValueMax)
 	c.bytes(m.Capability[:])
 	c.require(m.Class >= Lease && m.Class <= StaleOK)
+	c.require(m.Copies <= CopiesMax && m.Within > 0 && m.Within <= WithinMax)
 	switch m.Op {
 	case Stat:
 		c.require(m.Durability == None && m.IfVersion == AnyVersion && len(m.Value) == 0)
+		c.require(m.Copies == 0)
 	case Commit:
 		c.require(m.Durability == Local || m.Durability == Replicated)
 	default:
@@ -154,9 +180,11 @@ func (m *RouteRep) fields(c *codec) {
 	u8(c, &m.Class)
 	u8(c, &m.Durability)
 	u8(c, &m.Copies)
+	u32(c, &m.AgeMS)
 	c.blob(&m.Value, ValueMax)
 	c.require(m.Class <= StaleOK)
 	c.require(m.Durability <= Replicated)
+	c.require(m.AgeMS == 0 || m.Class == StaleOK)
 	c.require(m.Word == refusal.OK || len(m.Value) == 0)
 }
 
@@ -165,6 +193,23 @@ func (c *codec) request(r *Request) {
 	u64(c, &r.Boot)
 	u64(c, &r.Seq)
 	c.require(r.Seq != 0)
+}
+
+func (c *codec) table(t *Table) {
+	u16(c, &t.Records)
+	c.bytes(t.Digest[:])
+}
+
+// count is the number of rows of a list, at most limit, as u8.
+func (c *codec) count(n, limit int) int {
+	v := uint8(n)
+	c.require(n <= limit)
+	u8(c, &v)
+	c.require(int(v) <= limit)
+	if c.bad {
+		return 0
+	}
+	return int(v)
 }
 
 // flag is a bool: 0 or 1.

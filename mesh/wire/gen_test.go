@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"pgregory.net/rapid"
 
 	"holdfast/mesh/id"
@@ -15,8 +17,8 @@ var generators = map[Kind]func(*rapid.T) Message{
 	KindPing:      func(t *rapid.T) Message { return &Ping{nonce(t)} },
 	KindPong:      func(t *rapid.T) Message { return &Pong{nonce(t)} },
 	KindJoinReq:   func(t *rapid.T) Message { return &JoinReq{boot(t)} },
-	KindJoinReady: func(t *rapid.T) Message { return &JoinReady{nonce(t)} },
-	KindViewReq:   func(*rapid.T) Message { return &ViewReq{} },
+	KindJoinReady: func(t *rapid.T) Message { return &JoinReady{nonce(t), table(t)} },
+	KindViewReq:   func(t *rapid.T) Message { return &ViewReq{rapid.Bool().Draw(t, "all")} },
 	KindLeaseReq: func(t *rapid.T) Message {
 		return &LeaseReq{node(t), epoch(t), boot(t), digest(t), boot(t), nonce(t), nonce(t)}
 	},
@@ -35,16 +37,18 @@ var generators = map[Kind]func(*rapid.T) Message{
 		}
 	},
 	KindJoinState: func(t *rapid.T) Message {
-		return &JoinState{nonce(t), rapid.Uint16().Draw(t, "records"), digest(t)}
+		return &JoinState{nonce(t), table(t), rapid.Bool().Draw(t, "want")}
 	},
 	KindConfirm: func(t *rapid.T) Message {
-		return &Confirm{nonce(t), blob(t, 1, view.CertificateMax)}
+		return &Confirm{nonce(t), blob(t, 1, view.CertificateMax), table(t)}
 	},
 	KindRefuse: func(t *rapid.T) Message {
 		return &Refuse{nonce(t), rapid.SampledFrom(refusal.All()).Draw(t, "word"),
 			rapid.Uint32().Draw(t, "retry")}
 	},
-	KindView:    func(t *rapid.T) Message { return &View{blob(t, 1, view.CertificateMax)} },
+	KindView: func(t *rapid.T) Message {
+		return &View{blob(t, 1, view.CertificateMax), table(t), objects(t, 0)}
+	},
 	KindViewAck: func(t *rapid.T) Message { return &ViewAck{epoch(t), digest(t)} },
 	KindStaleEpoch: func(t *rapid.T) Message {
 		return &StaleEpoch{epoch(t), boot(t), node(t), boot(t), [64]byte(fixed(t, 64))}
@@ -67,10 +71,12 @@ var generators = map[Kind]func(*rapid.T) Message{
 		m := &RouteReq{
 			Request: request(t), FirstEpoch: epoch(t), Object: id.Object(fixed(t, 32)),
 			Op: Stat, Class: Class(rapid.IntRange(int(Lease), int(StaleOK)).Draw(t, "class")),
-			IfVersion: AnyVersion, Capability: [129]byte(fixed(t, 129)),
+			IfVersion: AnyVersion, Within: rapid.Uint32Range(1, WithinMax).Draw(t, "within"),
+			Capability: [129]byte(fixed(t, 129)),
 		}
 		if rapid.Bool().Draw(t, "commit") {
 			m.Op, m.IfVersion, m.Value = Commit, number(t), blob(t, 0, ValueMax)
+			m.Copies = rapid.Uint8Range(0, CopiesMax).Draw(t, "copies")
 			m.Durability = rapid.SampledFrom([]Durability{Local, Replicated}).Draw(t, "durability")
 		}
 		return m
@@ -82,6 +88,9 @@ var generators = map[Kind]func(*rapid.T) Message{
 			Durability: Durability(rapid.IntRange(int(None), int(Replicated)).Draw(t, "durability")),
 			Copies:     rapid.Uint8().Draw(t, "copies"),
 		}
+		if m.Class == StaleOK {
+			m.AgeMS = rapid.Uint32().Draw(t, "age")
+		}
 		if rapid.Bool().Draw(t, "refused") {
 			m.Word = rapid.SampledFrom(refusal.All()).Draw(t, "word")
 		} else {
@@ -89,6 +98,49 @@ var generators = map[Kind]func(*rapid.T) Message{
 		}
 		return m
 	},
+	KindRecord: func(t *rapid.T) Message {
+		return &Record{
+			Mode:   Mode(rapid.IntRange(int(Replicate), int(Proof)).Draw(t, "mode")),
+			Object: object(t), Home: node(t), Boot: boot(t), AuthorityBoot: boot(t), Epoch: epoch(t),
+			Version: rapid.Uint64Min(1).Draw(t, "version"), Request: request(t),
+			RequestDigest: digest(t), Value: blob(t, 0, ValueMax), Window: blob(t, 0, WindowMax),
+		}
+	},
+	KindRecordAck: func(t *rapid.T) Message { return ack(t) },
+	KindRecordRefuse: func(t *rapid.T) Message {
+		return &RecordRefuse{*ack(t), rapid.SampledFrom(refusal.All()).Draw(t, "word"),
+			id.Epoch(number(t)), number(t)}
+	},
+	KindForward: func(t *rapid.T) Message {
+		kind := rapid.SampledFrom([]Kind{KindRouteReq, KindRouteRep}).Draw(t, "kind")
+		return &Forward{id.Node{1}, id.Node{2}, append([]byte{byte(kind)}, fixed(t, 30)...)}
+	},
+	KindPublished: func(t *rapid.T) Message {
+		m := &Published{}
+		for _, o := range objects(t, 1) {
+			m.Rows = append(m.Rows, PublishedRow{o, epoch(t), rapid.Uint64Min(1).Draw(t, "version")})
+		}
+		return m
+	},
+}
+
+func table(t *rapid.T) Table { return Table{rapid.Uint16().Draw(t, "records"), digest(t)} }
+
+func object(t *rapid.T) id.Object { return id.Object(fixed(t, 32)) }
+
+// objects draws ascending objects as Parse returns them: none are nil.
+func objects(t *rapid.T, least int) []id.Object {
+	first := rapid.SliceOfNDistinct(rapid.Byte(), least, KeptMax, rapid.ID).Draw(t, "objects")
+	slices.Sort(first)
+	var all []id.Object
+	for _, b := range first {
+		all = append(all, id.Object{b})
+	}
+	return all
+}
+
+func ack(t *rapid.T) *RecordAck {
+	return &RecordAck{id.Epoch(number(t)), boot(t), object(t), digest(t), node(t), boot(t)}
 }
 
 func number(t *rapid.T) uint64  { return rapid.Uint64().Draw(t, "number") }

@@ -107,12 +107,14 @@ func TestInvalidMovesAreNeitherSentNorAccepted(t *testing.T) {
 func TestInvalidRequestsAndAnswersAreNeitherSentNorAccepted(t *testing.T) {
 	value, request := make([]byte, ValueMax+1), Request{Seq: 1}
 	commit := func(change func(*RouteReq)) *RouteReq {
-		m := RouteReq{Request: request, FirstEpoch: 1, Op: Commit, Class: Lease, Durability: Local}
+		m := RouteReq{Request: request, FirstEpoch: 1, Op: Commit, Class: Lease, Durability: Local,
+			Within: 1}
 		change(&m)
 		return &m
 	}
 	stat := func(change func(*RouteReq)) *RouteReq {
-		m := RouteReq{Request: request, FirstEpoch: 1, Op: Stat, Class: Lease, IfVersion: AnyVersion}
+		m := RouteReq{Request: request, FirstEpoch: 1, Op: Stat, Class: Lease, IfVersion: AnyVersion,
+			Within: 1}
 		change(&m)
 		return &m
 	}
@@ -138,6 +140,11 @@ func TestInvalidRequestsAndAnswersAreNeitherSentNorAccepted(t *testing.T) {
 		"a stat of a version":            stat(func(m *RouteReq) { m.IfVersion = 1 }),
 		"a stat with a value":            stat(func(m *RouteReq) { m.Value = value[:1] }),
 		"RouteReq with a large value":    commit(func(m *RouteReq) { m.Value = value }),
+		"a commit of too many copies":    commit(func(m *RouteReq) { m.Copies = CopiesMax + 1 }),
+		"a commit without time":          commit(func(m *RouteReq) { m.Within = 0 }),
+		"a commit for too long":          commit(func(m *RouteReq) { m.Within = WithinMax + 1 }),
+		"a stat of copies":               stat(func(m *RouteReq) { m.Copies = 1 }),
+		"a lease read with an age":       reply(func(m *RouteRep) { m.Class, m.AgeMS = Lease, 1 }),
 		"RouteRep without sequence":      reply(func(m *RouteRep) { m.Request.Seq = 0 }),
 		"RouteRep with no word":          reply(func(m *RouteRep) { m.Word = 255 }),
 		"RouteRep of an unknown class":   reply(func(m *RouteRep) { m.Class = StaleOK + 1 }),
@@ -146,6 +153,52 @@ func TestInvalidRequestsAndAnswersAreNeitherSentNorAccepted(t *testing.T) {
 			m.Word, m.Value = refusal.Full, value[:1]
 		}),
 		"RouteRep with a large value": reply(func(m *RouteRep) { m.Value = value }),
+	})
+}
+
+func TestInvalidRecordsAreNeitherSentNorAccepted(t *testing.T) {
+	record := func(change func(*Record)) *Record {
+		m := Record{Mode: State, Boot: 1, AuthorityBoot: 1, Epoch: 1, Version: 1,
+			Request: Request{Seq: 1}}
+		change(&m)
+		return &m
+	}
+	rows := func(rows ...PublishedRow) *Published { return &Published{Rows: rows} }
+	one, two := PublishedRow{id.Object{1}, 1, 1}, PublishedRow{id.Object{2}, 1, 1}
+	forward := func(from, to byte, frame ...byte) *Forward {
+		return &Forward{id.Node{from}, id.Node{to}, append(frame, make([]byte, headSize-1)...)}
+	}
+	ack := RecordAck{AuthorityBoot: 1, Boot: 1}
+	for _, m := range []Message{record(func(*Record) {}), rows(one, two), &ack,
+		forward(1, 2, byte(KindRouteRep)), &View{Certificate: []byte{1}}} {
+		Append(nil, 1, m) // what the cases change is itself valid
+	}
+	neitherSentNorAccepted(t, map[string]Message{
+		"Record of no mode":      record(func(m *Record) { m.Mode = 0 }),
+		"Record of another mode": record(func(m *Record) { m.Mode = Proof + 1 }),
+		"Record of no boot":      record(func(m *Record) { m.Boot = 0 }),
+		"Record of no authority": record(func(m *Record) { m.AuthorityBoot = 0 }),
+		"Record of no epoch":     record(func(m *Record) { m.Epoch = 0 }),
+		"Record of no version":   record(func(m *Record) { m.Version = 0 }),
+		"Record of no request":   record(func(m *Record) { m.Request.Seq = 0 }),
+		"Record with a large value": record(func(m *Record) {
+			m.Value = make([]byte, ValueMax+1)
+		}),
+		"Record with a large window": record(func(m *Record) {
+			m.Window = make([]byte, WindowMax+1)
+		}),
+		"RecordAck of no boot":      &RecordAck{AuthorityBoot: 1},
+		"RecordAck of no authority": &RecordAck{Boot: 1},
+		"RecordRefuse with ok":      &RecordRefuse{Ack: ack},
+		"Published of nothing":      rows(),
+		"Published out of order":    rows(two, one),
+		"Published twice":           rows(one, one),
+		"Published of no epoch":     rows(PublishedRow{Version: 1}),
+		"Published of no version":   rows(PublishedRow{Epoch: 1}),
+		"Forward to itself":         forward(1, 1, byte(KindRouteReq)),
+		"Forward of a ping":         forward(1, 2, byte(KindPing)),
+		"Forward of half a frame":   &Forward{To: id.Node{1}, Frame: []byte{byte(KindRouteReq)}},
+		"View that keeps twice":     &View{Certificate: []byte{1}, Kept: make([]id.Object, 2)},
 	})
 }
 

@@ -15,13 +15,13 @@ var kinds = [...]struct {
 	KindJoinReq:    {name: "join-req", make: func() Message { return new(JoinReq) }, early: true},
 	KindChallenge:  {name: "challenge", make: func() Message { return new(Challenge) }, early: true},
 	KindJoin:       {name: "join", make: func() Message { return new(Join) }, early: true},
-	KindJoinState:  {name: "join-state", make: func() Message { return new(JoinState) }},
+	KindJoinState:  {name: "join-state", make: func() Message { return new(JoinState) }, early: true},
 	KindJoinReady:  {name: "join-ready", make: func() Message { return new(JoinReady) }, early: true},
 	KindConfirm:    {name: "confirm", make: func() Message { return new(Confirm) }},
 	KindRefuse:     {name: "refuse", make: func() Message { return new(Refuse) }, early: true},
 	KindView:       {name: "view", make: func() Message { return new(View) }},
 	KindViewAck:    {name: "view-ack", make: func() Message { return new(ViewAck) }},
-	KindViewReq:    {name: "view-req", make: func() Message { return new(ViewReq) }},
+	KindViewReq:    {name: "view-req", make: func() Message { return new(ViewReq) }, early: true},
 	KindStaleEpoch: {name: "stale-epoch", make: func() Message { return new(StaleEpoch) }},
 	KindMove:       {name: "move", make: func() Message { return new(Move) }},
 	KindMoveAck:    {name: "move-ack", make: func() Message { return new(MoveAck) }},
@@ -29,6 +29,17 @@ var kinds = [...]struct {
 	KindRouteRep: {
 		name: "route-rep", make: func() Message { return new(RouteRep) }, early: true, bulk: true,
 	},
+	KindRecord: {
+		name: "record", make: func() Message { return new(Record) }, early: true, bulk: true,
+	},
+	KindRecordAck: {
+		name: "record-ack", make: func() Message { return new(RecordAck) }, early: true,
+	},
+	KindRecordRefuse: {
+		name: "record-refuse", make: func() Message { return new(RecordRefuse) }, early: true,
+	},
+	KindForward:   {name: "forward", make: func() Message { return new(Forward) }, bulk: true},
+	KindPublished: {name: "published", make: func() Message { return new(Published) }, bulk: true},
 }
 
 // Valid reports whether frames of kind k exist.

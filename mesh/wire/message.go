@@ -7,13 +7,13 @@ import (
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/timing"
+	"holdfast/mesh/view"
 )
 
 // Kind is a frame's kind: its first byte. Numbers are never reused.
 type Kind uint8
 
-// The kinds. Those from Record on belong to later protocol steps; until they exist a frame of such
-// a kind is malformed.
+// The kinds.
 const (
 	KindPing Kind = iota + 1
 	KindPong
@@ -38,6 +38,7 @@ const (
 	KindRecordAck
 	KindRecordRefuse
 	KindForward
+	KindPublished
 )
 
 // Message is the body of a frame: one of the types below, by pointer.
@@ -94,21 +95,34 @@ type Join struct {
 	Signature     [ed25519.SignatureSize]byte
 }
 
-// JoinState tells an accepted joiner, now a learner, how many records it must hold before it can be
-// admitted, and their digest. Without replication there are none.
+// JoinState tells an accepted joiner, now a learner, how many records the authority holds, and
+// their digest. A learner that does not hold them asks for them with a ViewReq. With Want it is the
+// other way round: an authority that has been restarted asks a joiner for its records (rule L7).
 type JoinState struct {
-	Nonce   id.Nonce // the Join's
+	Nonce id.Nonce // the Join's
+	Table Table
+	Want  bool
+}
+
+// JoinReady says that the learner holds the records, or that a joiner has sent all of its own.
+// Table is what it holds.
+type JoinReady struct {
+	Nonce id.Nonce
+	Table Table
+}
+
+// Table sums up the records of a node: how many there are, and the digest of all of them.
+type Table struct {
 	Records uint16
 	Digest  id.Digest
 }
 
-// JoinReady says that the learner holds what JoinState named.
-type JoinReady struct{ Nonce id.Nonce }
-
-// Confirm admits the joiner: the certificate of the view that contains it.
+// Confirm admits the joiner: the certificate of the view that contains it, and the records that
+// whoever installs it holds.
 type Confirm struct {
 	Nonce       id.Nonce // the Join's
 	Certificate []byte
+	Table       Table
 }
 
 // Refuse answers a JoinReq or a Join with a word; asking again makes sense after RetryMS, or, when
@@ -119,8 +133,18 @@ type Refuse struct {
 	RetryMS uint32
 }
 
-// View is the certificate of a new view, sent to every member until it acknowledges.
-type View struct{ Certificate []byte }
+// KeptMax bounds the objects that a View names.
+const KeptMax = 64
+
+// View is the certificate of a new view, sent to every member until it acknowledges. A member
+// installs it only when it holds the records of Table; otherwise it asks for them with a ViewReq.
+// Table leaves out the objects of which the receiver stays the home: they are Kept, and their
+// records are the receiver's own. Kept is sorted.
+type View struct {
+	Certificate []byte
+	Table       Table
+	Kept        []id.Object
+}
 
 // ViewAck says that the sender has installed the view of this epoch and digest.
 type ViewAck struct {
@@ -128,8 +152,10 @@ type ViewAck struct {
 	Digest id.Digest
 }
 
-// ViewReq asks for the current view: the sender has seen an epoch above its own.
-type ViewReq struct{}
+// ViewReq asks for the current view: the sender has seen an epoch above its own, or does not hold
+// the records that an offered one stands for. With All, the receiver is to forget which records it
+// believed the sender to hold.
+type ViewReq struct{ All bool }
 
 // StaleEpoch tells one boot of a node that it is not in the current view. The authority signs it
 // over SignedStale, so that nobody else can take a node's leases away.
@@ -156,11 +182,13 @@ type Move struct {
 	Signature [ed25519.SignatureSize]byte
 
 	// The record, for To: zero values for everybody else and for an object never committed.
-	Since       id.Epoch // the home has been known without a gap since then
-	RecordEpoch id.Epoch
-	Version     uint64
-	Value       []byte
-	Window      []byte // remembered requests, as package replay encodes them
+	Since         id.Epoch // the home has been known without a gap since then
+	RecordEpoch   id.Epoch
+	Version       uint64
+	Request       Request // of the commit that made the record
+	RequestDigest id.Digest
+	Value         []byte
+	Window        []byte // remembered requests, as package replay encodes them
 }
 
 // MoveAck says that the sender knows of the move; with Active, that it is the object's home now.
@@ -221,9 +249,17 @@ type RouteReq struct {
 	Class      Class
 	Durability Durability
 	IfVersion  uint64
+	Copies     uint8  // of a commit: fewer are refused; 0 and 1 ask for none but the home's own
+	Within     uint32 // ms that the sender will wait for the answer, from 1
 	Value      []byte
 	Capability [capability.Size]byte
 }
+
+// CopiesMax bounds RouteReq.Copies: a view has no more members.
+const CopiesMax = view.MaxMembers
+
+// WithinMax bounds RouteReq.Within, in milliseconds.
+const WithinMax = 60_000
 
 // RouteRep answers a RouteReq. Home and HomeEpoch are the answering node's own idea; with the word
 // Moved they name where the object went.
@@ -236,6 +272,7 @@ type RouteRep struct {
 	Class      Class
 	Durability Durability
 	Copies     uint8
+	AgeMS      uint32 // of a stale-ok read: for how long it may have been out of date
 	Value      []byte
 }
 

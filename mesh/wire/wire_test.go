@@ -25,6 +25,9 @@ var update = flag.Bool("update", false, "write testdata/vectors.txt again")
 func samples() []Message {
 	r := Request{Client: id.Client{0xc1, 15: 0xc2}, Boot: 0xb0b1b2b3b4b5b6b7, Seq: 7}
 	certificate := []byte("a certificate is opaque here")
+	table := Table{Records: 2, Digest: id.Digest{3, 15: 4}}
+	ack := RecordAck{Epoch: 1, AuthorityBoot: 2, Object: id.Object{3, 31: 4},
+		Digest: id.Digest{5, 15: 6}, Node: id.Node{7, 15: 8}, Boot: 9}
 	return []Message{
 		&Ping{Nonce: 0x0102030405060708},
 		&Pong{Nonce: 0x1112131415161718},
@@ -35,24 +38,32 @@ func samples() []Message {
 		&Challenge{Nonce: 1, AuthorityBoot: 2},
 		&Join{Challenge: 1, AuthorityBoot: 2, Nonce: 3, Boot: 4, Timing: timing.Default,
 			Certificate: certificate, Signature: [64]byte{5, 63: 6}},
-		&JoinState{Nonce: 1, Records: 2, Digest: id.Digest{3, 15: 4}},
-		&JoinReady{Nonce: 0x3132333435363738},
-		&Confirm{Nonce: 1, Certificate: certificate},
+		&JoinState{Nonce: 1, Table: table, Want: true},
+		&JoinReady{Nonce: 0x3132333435363738, Table: table},
+		&Confirm{Nonce: 1, Certificate: certificate, Table: table},
 		&Refuse{Nonce: 1, Word: refusal.NotCurrent, RetryMS: 11_500},
-		&View{Certificate: certificate},
+		&View{Certificate: certificate, Table: table, Kept: []id.Object{{1, 31: 2}, {3, 31: 4}}},
 		&ViewAck{Epoch: 1, Digest: id.Digest{2, 15: 3}},
-		&ViewReq{},
+		&ViewReq{All: true},
 		&StaleEpoch{Current: 1, AuthorityBoot: 2, Node: id.Node{3, 15: 4}, Boot: 5,
 			Signature: [64]byte{6, 63: 7}},
 		&RouteReq{Request: r, FirstEpoch: 1, Object: id.Object{2, 31: 3}, Op: Commit,
-			Class: Authoritative, Durability: Replicated, IfVersion: 4, Value: []byte("value"),
+			Class: Authoritative, Durability: Replicated, IfVersion: 4, Copies: 2, Within: 14_500,
+			Value:      []byte("value"),
 			Capability: [129]byte{5, 128: 6}},
 		&RouteRep{Request: r, Word: refusal.OK, Home: id.Node{1, 15: 2}, HomeEpoch: 3, Version: 4,
-			Class: Lease, Durability: Local, Copies: 5, Value: []byte("value")},
+			Class: StaleOK, Durability: Local, Copies: 5, AgeMS: 6, Value: []byte("value")},
 		&Move{Object: id.Object{1, 31: 2}, From: id.Node{3, 15: 4}, To: id.Node{5, 15: 6}, Epoch: 10,
 			MoveEpoch: 11, Signature: [64]byte{12, 63: 13}, Since: 8, RecordEpoch: 9, Version: 14,
 			Value: []byte("value"), Window: []byte("a window")},
 		&MoveAck{Object: id.Object{1, 31: 2}, MoveEpoch: 3, Active: true},
+		&Record{Mode: HandOver, Object: id.Object{1, 31: 2}, Home: id.Node{3, 15: 4}, Boot: 5,
+			AuthorityBoot: 6, Epoch: 7, Version: 8, Request: r, RequestDigest: id.Digest{9, 15: 10},
+			Value: []byte("value"), Window: []byte("a window")},
+		&ack,
+		&RecordRefuse{Ack: ack, Word: refusal.Conflict, HeldEpoch: 10, HeldVersion: 11},
+		&Forward{From: id.Node{1, 15: 2}, To: id.Node{3, 15: 4}, Frame: []byte("\x10a frame as it is")},
+		&Published{Rows: []PublishedRow{{id.Object{1, 31: 2}, 3, 4}, {id.Object{5, 31: 6}, 7, 8}}},
 	}
 }
 
@@ -88,18 +99,23 @@ func TestEveryKindHasItsVector(t *testing.T) {
 }
 
 func TestBodiesHaveTheSizesOfTheByteTable(t *testing.T) {
-	const certificate, value = 2 + 28, 2 + 5
+	const certificate, value, table, request = 2 + 28, 2 + 5, 2 + 16, 16 + 8 + 8
+	const ack = 8 + 8 + 32 + 16 + 16 + 8
 	sizes := map[Kind]int{
 		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8 + 8,
 		KindLeaseAck: 8 + 16 + 8 + 8 + 8,
 		KindJoinReq:  8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + certificate + 64,
-		KindJoinState: 8 + 2 + 16, KindJoinReady: 8, KindConfirm: 8 + certificate,
-		KindRefuse: 8 + 1 + 4, KindView: certificate, KindViewAck: 8 + 16, KindViewReq: 0,
+		KindJoinState: 8 + table + 1, KindJoinReady: 8 + table, KindConfirm: 8 + certificate + table,
+		KindRefuse: 8 + 1 + 4, KindView: certificate + table + 1 + 2*32, KindViewAck: 8 + 16,
+		KindViewReq:    1,
 		KindStaleEpoch: 8 + 8 + 16 + 8 + 64,
-		KindRouteReq:   (16 + 8 + 8) + 8 + 32 + 1 + 1 + 1 + 8 + value + 129,
-		KindRouteRep:   (16 + 8 + 8) + 1 + 16 + 8 + 8 + 1 + 1 + 1 + value,
-		KindMove:       32 + 16 + 16 + 8 + 8 + 64 + 8 + 8 + 8 + value + 2 + 8,
+		KindRouteReq:   request + 8 + 32 + 1 + 1 + 1 + 8 + 1 + 4 + value + 129,
+		KindRouteRep:   request + 1 + 16 + 8 + 8 + 1 + 1 + 1 + 4 + value,
+		KindMove:       32 + 16 + 16 + 8 + 8 + 64 + 8 + 8 + 8 + request + 16 + value + 2 + 8,
 		KindMoveAck:    32 + 8 + 1,
+		KindRecord:     1 + 32 + 16 + 8 + 8 + 8 + 8 + request + 16 + value + 2 + 8, KindRecordAck: ack,
+		KindRecordRefuse: ack + 1 + 8 + 8, KindForward: 16 + 16 + 2 + 17,
+		KindPublished: 1 + 2*(32+8+8),
 	}
 	for _, m := range samples() {
 		got := len(Append(nil, 1, m)) - PrefixSize - headSize
@@ -147,7 +163,8 @@ func TestEveryTruncationAndEveryExtensionIsRefused(t *testing.T) {
 
 func TestOnlySendersWithoutAViewHaveEpochZero(t *testing.T) {
 	early := map[Kind]bool{KindPing: true, KindPong: true, KindJoinReq: true, KindChallenge: true,
-		KindJoin: true, KindJoinReady: true, KindRefuse: true, KindRouteRep: true}
+		KindJoin: true, KindJoinState: true, KindJoinReady: true, KindRefuse: true, KindRouteRep: true,
+		KindViewReq: true, KindRecord: true, KindRecordAck: true, KindRecordRefuse: true}
 	for _, m := range samples() {
 		if early[m.Kind()] {
 			if epoch, _, err := Parse(Append(nil, 0, m)[PrefixSize:]); epoch != 0 || err != nil {
@@ -178,7 +195,8 @@ func TestUnknownKindsAreRefused(t *testing.T) {
 
 func TestOnlyRequestsAndValuesAreBulk(t *testing.T) {
 	for kind := KindPing; kind.Valid(); kind++ {
-		bulk := kind == KindRouteReq || kind == KindRouteRep
+		bulk := kind == KindRouteReq || kind == KindRouteRep || kind == KindRecord ||
+			kind == KindForward || kind == KindPublished
 		if IsControl(kind) == bulk {
 			t.Errorf("IsControl(%v) = %v", kind, !bulk)
 		}
@@ -198,11 +216,22 @@ func TestSizeBoundsWhatAReaderWaitsFor(t *testing.T) {
 func TestTheLargestFrameFits(t *testing.T) {
 	value := make([]byte, ValueMax)
 	certificate := make([]byte, view.CertificateMax)
+	kept, rows := make([]id.Object, KeptMax), make([]PublishedRow, PublishedMax)
+	for i := range kept {
+		kept[i] = id.Object{byte(i)}
+		rows[i] = PublishedRow{kept[i], 1, 1}
+	}
 	for _, m := range []Message{
 		&RouteReq{Request: Request{Seq: 1}, FirstEpoch: 1, Op: Commit, Class: Lease,
-			Durability: Local, Value: value},
+			Durability: Local, Within: 1, Value: value},
 		&RouteRep{Request: Request{Seq: 1}, Value: value},
 		&Join{AuthorityBoot: 1, Boot: 1, Certificate: certificate},
+		&View{Certificate: certificate, Kept: kept},
+		&Record{Mode: State, Boot: 1, AuthorityBoot: 1, Epoch: 1, Version: 1, Request: Request{Seq: 1},
+			Value: value, Window: make([]byte, WindowMax)},
+		&Forward{To: id.Node{1}, Frame: append([]byte{byte(KindRouteReq)},
+			make([]byte, ForwardMax-1)...)},
+		&Published{Rows: rows},
 	} {
 		if n := len(Append(nil, 1, m)); n > FrameMax {
 			t.Errorf("%v has up to %d bytes", m.Kind(), n)
@@ -249,6 +278,7 @@ func TestValidSaysWhetherAppendWouldEncode(t *testing.T) {
 			Request: Request{Seq: rapid.Uint64Range(0, 1).Draw(t, "seq")}, FirstEpoch: 1,
 			Op:         Op(rapid.IntRange(0, 3).Draw(t, "op")),
 			Class:      Class(rapid.IntRange(0, 4).Draw(t, "class")),
+			Within:     1,
 			Durability: Durability(rapid.IntRange(0, 3).Draw(t, "durability")),
 			IfVersion:  rapid.SampledFrom([]uint64{0, AnyVersion}).Draw(t, "version"),
 			Value: make([]byte, rapid.SampledFrom([]int{0, 1, ValueMax, ValueMax + 1}).
