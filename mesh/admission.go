@@ -66,8 +66,14 @@ func (n *Node) joinReq(s *session, m *wire.JoinReq) {
 		fallthrough
 	case stageChallenged:
 		n.send(s, &wire.Challenge{Nonce: a.challenge, AuthorityBoot: n.c.Boot})
+	case stageProver:
+		if !s.complete {
+			n.send(s, &wire.JoinState{Nonce: a.nonce, Want: true})
+		}
 	case stageLearner:
-		n.send(s, &wire.JoinState{Nonce: a.nonce})
+		if !s.synchronizes {
+			n.send(s, &wire.JoinState{Nonce: a.nonce, Table: n.tableBut(nil)})
+		}
 	default: // the answer is not known yet
 	}
 }
@@ -88,6 +94,8 @@ func (n *Node) join(s *session, m *wire.Join) {
 	a.nonce = m.Nonce
 	if n.state == Joining {
 		a.stage = stageProver
+		s.proofs, s.complete = nil, false
+		n.send(s, &wire.JoinState{Nonce: a.nonce, Want: true})
 		return
 	}
 	if n.view().HasBoot(s.peer, s.boot) {
@@ -204,20 +212,29 @@ func (n *Node) pong(s *session, m *wire.Pong) {
 	}
 }
 
-// learn makes the joiner a learner: it may hold records but is in no view yet. Without replication
-// there are no records to hold, and the joiner says at once that it is ready.
+// learn makes the joiner a learner: it gets the records but is in no view yet, and no commit waits
+// for it.
 func (n *Node) learn(s *session) {
 	s.admission.stage, s.admission.until = stageLearner, n.now.Add(readyMS)
-	n.send(s, &wire.JoinState{Nonce: s.admission.nonce})
+	s.synchronizes = false
+	for i := range n.objects.All() {
+		n.objects.All()[i].Forget(func(b id.Boot) bool { return b == s.boot })
+	}
+	n.send(s, &wire.JoinState{Nonce: s.admission.nonce, Table: n.tableBut(nil)})
 }
 
 // joinReady ends the learning. When meanwhile another boot of the node has been admitted, that one
 // is considered as the old one was.
 func (n *Node) joinReady(s *session, m *wire.JoinReady) {
 	a := &s.admission
+	if a.stage == stageProver && m.Nonce == a.nonce {
+		n.proofReady(s, m)
+		return
+	}
 	if a.stage != stageLearner || m.Nonce != a.nonce {
 		return
 	}
+	s.synchronizes = false
 	var over id.Boot
 	if e := n.members.Find(s.peer); e != nil {
 		over = e.Boot
@@ -318,7 +335,8 @@ func (n *Node) formerHolders() []member.Wait {
 
 // confirm sends the joiner the current view as the answer to its Join.
 func (n *Node) confirm(s *session) {
-	n.send(s, &wire.Confirm{Nonce: s.admission.nonce, Certificate: n.cert.Append(nil)})
+	n.send(s, &wire.Confirm{Nonce: s.admission.nonce, Certificate: n.cert.Append(nil),
+		Table: n.tableBut(nil)})
 	s.admission = admission{}
 }
 

@@ -36,19 +36,24 @@ type authority struct {
 // establish signs v, whose epoch is durable as signed, and makes it the current view.
 func (n *Node) establish(v view.View) {
 	v.BootsCount = n.c.Detect
-	n.install(view.Sign(v, n.c.Key))
+	n.install(view.Sign(v, n.c.Key), nil)
 }
 
 // push sends the current view to a member; it is sent again until the member acknowledges it.
 func (n *Node) push(e *member.Entry) {
 	e.Pushed = n.now
 	if s := n.best(e.ID, e.Boot); s != nil {
-		n.send(s, &wire.View{Certificate: n.cert.Append(nil)})
+		n.send(s, n.viewFor(&e.Member, e.Viewed))
 	}
 }
 
-// pushAgain sends the current view to a member, unless that has just been done.
+// pushAgain sends the current view to a member, unless that has just been done, or is done when the
+// member has got the records that it lacks.
 func (n *Node) pushAgain(e *member.Entry) {
+	if s := n.best(e.ID, e.Boot); s != nil && s.synchronizes {
+		n.synchronize(s)
+		return
+	}
 	if n.now.Sub(e.Pushed) >= resendMS {
 		n.push(e)
 	}
@@ -71,6 +76,10 @@ func (n *Node) authorityTime() {
 		if e.Viewed < n.view().Epoch {
 			n.pushAgain(e)
 		}
+	}
+	n.pushHanded()
+	for i := range n.sessions {
+		n.synchronize(&n.sessions[i])
 	}
 }
 
@@ -172,7 +181,13 @@ func (n *Node) authorityFrame(s *session, epoch id.Epoch, m wire.Message) {
 			n.leaseReq(s, m)
 		}
 	case *wire.ViewReq:
-		n.current(s, 0)
+		n.viewReq(s, m)
+	case *wire.Record:
+		n.recordAtAuthority(s, epoch, m)
+	case *wire.Published:
+		if n.current(s, epoch) {
+			n.published(s, m)
+		}
 	case *wire.ViewAck:
 		n.viewAck(s, m)
 	case *wire.View:
@@ -238,6 +253,7 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 		n.pushAgain(e) // two views under one number: the member sees that by the certificate
 		return
 	}
+	n.hasViewed(e) // else it could not name the digest under this epoch
 	e.Echo(m.Echo)
 	if e.Waiting(n.now) || !n.active() {
 		// A former holder's lease may still run (L16), or the epoch is not durable yet (L8): that the
@@ -246,8 +262,9 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 	}
 	n.credit(s)
 	switch {
-	case e.Health == detect.Failed || e.Waiting(n.now) || !n.active() || n.moveStuck(e):
-		return // also: convicted (L2), or deaf to a move
+	case e.Health == detect.Failed || e.Waiting(n.now) || !n.active() || n.moveStuck(e) ||
+		n.owing(e.Boot, e.ID):
+		return // also: convicted (L2), or deaf to a move or a record
 	case !n.hears(s.peer):
 		n.callOut(s, e) // an acknowledgement that nobody hears would only put the conviction off
 		return
@@ -275,9 +292,23 @@ func (n *Node) viewAck(s *session, m *wire.ViewAck) {
 	if e == nil || e.Boot != s.boot || m.Epoch != n.view().Epoch || m.Digest != n.digest {
 		return
 	}
-	e.Viewed = m.Epoch
-	n.members.Released(e.ID, e.Boot)
-	n.releaseMoved(e.ID, e.Boot)
+	n.hasViewed(e)
+}
+
+// hasViewed notes that a member has installed the current view, and so holds its table of records.
+func (n *Node) hasViewed(e *member.Entry) {
+	if e.Viewed == n.view().Epoch {
+		return
+	}
+	e.Viewed = n.view().Epoch
+	n.pushHanded()
+	n.releaseHanded()
+	if !n.settled() {
+		return
+	}
+	for i := range n.objects.All() {
+		n.objects.All()[i].Local = false
+	}
 }
 
 // quarantinedFrame takes a frame while there is no view. A member that asks the authority of an
@@ -288,6 +319,10 @@ func (n *Node) quarantinedFrame(s *session, m wire.Message) {
 		n.joinReq(s, m)
 	case *wire.Join:
 		n.join(s, m)
+	case *wire.JoinReady:
+		n.joinReady(s, m)
+	case *wire.Record:
+		n.recordAtAuthority(s, 0, m)
 	case *wire.LeaseReq:
 		n.joinReq(s, &wire.JoinReq{Boot: m.Boot})
 	case *wire.View:

@@ -15,6 +15,16 @@ func (n *Node) Clone() *Node {
 	for i := range c.ops {
 		c.ops[i].rows = slices.Clone(c.ops[i].rows)
 	}
+	for i := range c.sessions {
+		s := &c.sessions[i]
+		s.proofs, s.proved = slices.Clone(s.proofs), slices.Clone(s.proved)
+	}
+	c.commits = slices.Clone(n.commits)
+	for i := range c.commits {
+		c.commits[i].acked = slices.Clone(c.commits[i].acked)
+	}
+	c.queue = slices.Clone(n.queue)
+	c.unsaid = slices.Clone(n.unsaid)
 	c.verified = slices.Clone(n.verified)
 	a := &c.authority
 	a.damped = slices.Clone(a.damped)

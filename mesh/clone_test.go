@@ -8,17 +8,23 @@ import (
 // sharedByClones are the slices and pointers that a node and its clone have in common: what they
 // point to is replaced and never changed in place.
 var sharedByClones = map[string]bool{
-	"c":                            true, // by contract
-	"sessions.key":                 true, // by contract
-	"cert.View.Members":            true,
-	"objects.objects.Record.Value": true,
-	"ops.q.Value":                  true,
-	"staged.q.Value":               true,
-	"lab.kept.data":                true,
-	"authority.move.frame.Value":   true,
-	"authority.move.frame.Window":  true,
-	"member.incoming.Value":        true,
-	"member.incoming.Window":       true,
+	"c":                              true, // by contract
+	"sessions.key":                   true, // by contract
+	"cert.View.Members":              true,
+	"objects.objects.Record.Value":   true,
+	"objects.objects.Staged.Value":   true,
+	"sessions.proofs.record.Value":   true,
+	"commits.q.Value":                true,
+	"queue.q.Value":                  true,
+	"member.offer.cert.View.Members": true,
+	"member.offer.kept":              true,
+	"ops.q.Value":                    true,
+	"staged.q.Value":                 true,
+	"lab.kept.data":                  true,
+	"authority.move.frame.Value":     true,
+	"authority.move.frame.Window":    true,
+	"member.incoming.Value":          true,
+	"member.incoming.Window":         true,
 }
 
 // TestACloneSharesNothingThatChanges fills every slice and pointer of a node with something, also

@@ -107,6 +107,8 @@ func command(w *world, d *datadriven.TestData) {
 		}
 	case "launch":
 		w.launch(w.machine(arg(0)), number(w.t, d, arg(1)), arg(2))
+	case "commit", "stat":
+		ask(w, d, w.machine(arg(0)))
 	case "status":
 		status(w, w.machine(arg(0)))
 	case "homes":
@@ -188,6 +190,44 @@ func configure(w *world, d *datadriven.TestData, m *machine) {
 	}
 }
 
+// ask has a client ask a node, and goes on: the answer is printed when it comes. A commit has the
+// value that is given, a stat the class; options are local, copies, within, if-version, first (the
+// epoch), and again, the number of a request that is to be repeated.
+func ask(w *world, d *datadriven.TestData, m *machine) {
+	q := mesh.Request{Name: d.CmdArgs[1].Key, Op: wire.Stat, Class: wire.Authoritative,
+		IfVersion: wire.AnyVersion}
+	if d.Cmd == "commit" {
+		q.Op, q.Durability, q.Value = wire.Commit, wire.Replicated, []byte(d.CmdArgs[2].Key)
+	} else if len(d.CmdArgs) > 2 && d.CmdArgs[2].Key == "stale-ok" {
+		q.Class = wire.StaleOK
+	}
+	w.requests++
+	seq := w.requests
+	for _, a := range d.CmdArgs[2:] {
+		switch a.Key {
+		case "local":
+			q.Durability = wire.Local
+		case "copies":
+			q.Copies = uint8(number(w.t, d, a.Vals[0]))
+		case "within":
+			q.Within = when.Span(number(w.t, d, a.Vals[0]))
+		case "if-version":
+			q.IfVersion = uint64(number(w.t, d, a.Vals[0]))
+		case "again":
+			seq = uint64(number(w.t, d, a.Vals[0]))
+			q.FirstEpoch = 1
+		case "first":
+			q.FirstEpoch = id.Epoch(number(w.t, d, a.Vals[0]))
+		}
+	}
+	q.Identity = wire.Request{Client: id.Client{1}, Boot: 1, Seq: seq}
+	copy(q.Capability[:], w.mint(m, id.ObjectOf(q.Name), max(1, m.node.Epoch())))
+	w.tickets++
+	q.Ticket = w.tickets
+	w.asked[q.Ticket] = fmt.Sprintf("%s %s #%d", d.Cmd, q.Name, seq)
+	w.step(m, q)
+}
+
 // marksOf reads marks as a script writes them: (never-ran), (lost), or (signed,activated) with an
 // optional may-empty.
 func marksOf(t testing.TB, d *datadriven.TestData, vals []string) *mesh.Marks {
@@ -230,9 +270,9 @@ func status(w *world, m *machine) {
 
 func homes(w *world, m *machine) {
 	for _, h := range m.node.Homes(w.counter(m)) {
-		fmt.Fprintf(&w.log, "%s home=%s home_epoch=%d lease=%s read_ms=%d write_ms=%d version=%d\n",
-			h.Name, w.names.Replace(h.Home.String()), h.HomeEpoch, h.Lease, h.ReadMS, h.WriteMS,
-			h.Version)
+		fmt.Fprintf(&w.log, "%s home=%s home_epoch=%d lease=%s read_ms=%d write_ms=%d version=%d "+
+			"copies=%d\n", h.Name, w.names.Replace(h.Home.String()), h.HomeEpoch, h.Lease, h.ReadMS,
+			h.WriteMS, h.Version, h.Copies)
 	}
 }
 

@@ -17,16 +17,17 @@
 //	home     view -> home of each object
 //	lease    a member's right to commit, counted from when it asked
 //	route    cached routes, home leases, fences
-//	replay   no request is executed twice
+//	record   a version of an object, and the table of all    replay   no request is executed twice
 //	wire     frames            evidence  what happened, one line each
 //	capability, refusal, id, when, timing   the words they share
 //
 // and on the files here: node (Step, time, pauses), session (links), authority (views), admission
 // and damping (who joins them), member (joining, asking for the lease), install (what a new view
-// changes), marks (what an authority must not forget), serve (being a home), operation (being a
-// client), labstep and move (the rig's handles), status (looking).
+// changes), marks (what an authority must not forget), serve (being a home), commit (replicated
+// commits), copies (holding others' records), table (the records that a view stands for), proof
+// (the records of a restarted authority), stale (reads of copies), forward (requests between two
+// members), operation (being a client), labstep and move (the rig's handles), status (looking).
 //
 // Every table is bounded. What the ADR (M2-ADR-0008) gets wrong is repaired by the rules L1 to L16
-// of spec/system.md section 9; a comment names the rule where the code obeys it. Replication is
-// not there yet: a commit is local, and the learner that a joiner is has no records to learn.
+// of spec/system.md section 9; a comment names the rule where the code obeys it.
 package mesh

@@ -50,6 +50,12 @@ func (n *Node) Version(o id.Object) uint64 {
 	return 0
 }
 
+// Alone reports whether the node's record of an object is a local commit that it has not sent.
+func (n *Node) Alone(o id.Object) bool {
+	row := n.objects.Find(o)
+	return row != nil && row.Local
+}
+
 // Epoch is that of the current view, 0 before the first.
 func (n *Node) Epoch() id.Epoch { return n.view().Epoch }
 

@@ -100,6 +100,7 @@ func movedToAMember(t *testing.T) *solo {
 	}
 	s.step(mesh.LinkDown{Session: 1})
 	s.joins(2, n1Key, n1Boot+1)
+	s.gets(2, 3, &wire.ViewAck{Epoch: 3, Digest: s.node.Digest()})
 	s.clear()
 	return s
 }

@@ -69,7 +69,9 @@ type Request struct {
 	Class      wire.Class
 	Durability wire.Durability // of a commit
 	IfVersion  uint64          // of a commit; wire.AnyVersion for any
+	Copies     uint8           // of a commit: refused when the view has fewer members
 	Value      []byte          // of a commit, at most wire.ValueMax bytes
+	Within     when.Span       // for how long the client waits, 0 for as long as is usual
 	Capability [capability.Size]byte
 
 	// Identity is the client's own name of the request, the same in retries; zero: the node names it.
@@ -130,6 +132,6 @@ type HomeStatus struct {
 	Lease     string // active, draining or none
 	ReadMS    int64  // left of the read lease here, 0 without one
 	WriteMS   int64  // left of the write lease here, 0 without one
-	Version   uint64 // of the local record
-	Copies    int
+	Version   uint64 // of the published record here
+	Copies    int    // that hold it, at its home; 0 elsewhere
 }

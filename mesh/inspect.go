@@ -55,6 +55,13 @@ func (i Inspector) Record(o id.Object) (epoch id.Epoch, version uint64, value []
 	return 0, 0, nil
 }
 
+// Alone reports whether the node's record of an object is a local commit that it has not sent to
+// anybody.
+func (i Inspector) Alone(o id.Object) bool {
+	row := i.n.objects.Find(o)
+	return row != nil && row.Local
+}
+
 // Epoch is that of the current view, 0 before the first.
 func (i Inspector) Epoch() id.Epoch { return i.n.view().Epoch }
 

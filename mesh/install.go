@@ -1,6 +1,8 @@
 package mesh
 
 import (
+	"slices"
+
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
@@ -9,17 +11,19 @@ import (
 )
 
 // install makes a certificate the node's current view: members, homes, routes and leases follow in
-// this one step (ADR-0008 section 3). The caller has verified it and knows that it is newer, or the
-// authority's own.
-func (n *Node) install(c view.Certificate) {
+// this one step (ADR-0008 section 3). The caller has verified it, knows that it is newer, or the
+// authority's own, and holds its table of records. kept are the objects of which a member stays the
+// home without a gap.
+func (n *Node) install(c view.Certificate, kept []id.Object) {
 	newer := c.View.Epoch > n.view().Epoch
 	if newer {
 		n.endMoves() // while the table still tells whose leases the old view's were
 	}
+	holders := n.holders()
 	n.cert, n.digest = c, c.View.Digest()
 	n.state = Joined
 	n.member.lease.Zero()
-	n.member.echo = 0
+	n.member.echo, n.member.offer = 0, offer{}
 	n.members.Install(n.now, &c.View, n.self)
 	if !newer {
 		return // the same epoch with another boot: nobody's homes or leases change
@@ -41,6 +45,32 @@ func (n *Node) install(c view.Certificate) {
 		}
 	}
 	n.dropStaged(refusal.StaleEpoch)
+	n.settleRecords(holders, kept)
+	n.settleOps()
+}
+
+// settleRecords makes the records follow the view. A member that has missed a view may believe that
+// it stayed the home of an object which another one served meanwhile: what the authority says is
+// kept counts.
+func (n *Node) settleRecords(holders []id.Node, kept []id.Object) {
+	epoch := n.view().Epoch
+	for i := range n.objects.All() {
+		o := &n.objects.All()[i]
+		o.Owed = 0
+		o.Forget(func(b id.Boot) bool { return !n.hasBoot(b) })
+		_, keeps := slices.BinarySearchFunc(kept, o.ID, compareObjects)
+		if n.c.Role == Member && o.Lease == route.Active && !keeps && !n.begins(o) {
+			o.Since, o.HomeSince = epoch, epoch
+			o.Publish()
+		}
+	}
+	n.formers(holders)
+	n.settleCommits(func(o *route.Object) bool { return o.HomeSince < epoch || n.begins(o) })
+}
+
+// hasBoot reports whether a boot is in the view.
+func (n *Node) hasBoot(b id.Boot) bool {
+	return slices.ContainsFunc(n.view().Members, func(m view.Member) bool { return m.Boot == b })
 }
 
 type heldLease struct {

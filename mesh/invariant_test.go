@@ -93,8 +93,10 @@ func (j *judge) oneHome(m *machine) {
 	held := j.versions[m]
 	for i, o := range objects {
 		if v := m.node.Version(o); v != held[i] {
-			if v > held[i] {
+			if v > held[i] && m.node.Holds(o) {
 				j.commits++
+			}
+			if v > held[i] && m.node.Alone(o) { // what was sent to all others needs no lease
 				j.alone(m, i, "has committed")
 			}
 			held[i] = v

@@ -103,7 +103,7 @@ func routes(kind wire.Op, fits func(*Node, *route.Object) bool) func(*Node, LabS
 // local commit. A short or missing capability is refused at the home as any bad one is.
 func (n *Node) labOp(in LabStep, o *route.Object, kind wire.Op) op {
 	q := wire.RouteReq{Request: n.request(), FirstEpoch: max(1, n.view().Epoch), Object: o.ID,
-		Op: kind, Class: wire.Lease, IfVersion: wire.AnyVersion}
+		Op: kind, Class: wire.Lease, IfVersion: wire.AnyVersion, Within: opTimeoutMS}
 	copy(q.Capability[:], in.Capability)
 	if len(in.Capability) != capability.Size {
 		q.Capability = [capability.Size]byte{}

@@ -27,7 +27,7 @@ func TestNoFrameStopsANode(t *testing.T) {
 		&wire.StaleEpoch{Current: 1, AuthorityBoot: 1, Node: n1ID, Boot: n1Boot},
 		request(rootID, "lab-0", wire.Commit, 1, 1), request(rootID, "unknown", wire.Stat, 1, 1),
 		&wire.RouteReq{Request: wire.Request{Seq: 1}, FirstEpoch: 1 << 63, Op: wire.Stat,
-			Class: wire.StaleOK, IfVersion: wire.AnyVersion},
+			Class: wire.StaleOK, IfVersion: wire.AnyVersion, Within: 1},
 		&wire.RouteRep{Request: wire.Request{Client: id.Client(n1ID), Boot: n1Boot, Seq: 1},
 			Word: refusal.Moved, Home: n1ID, Class: wire.Lease},
 	}

@@ -125,21 +125,18 @@ func (n *Node) recover() {
 	if n.quarantineLeft() > 0 {
 		return
 	}
-	newest := max(1, n.marks.Activated)
-	for i := range n.sessions {
-		if a := &n.sessions[i].admission; a.stage == stageProver {
-			newest = max(newest, a.proof)
-		}
+	ready, wait := n.provers()
+	if wait {
+		return
 	}
 	epoch := n.marks.Signed + 1
 	c := change{members: []view.Member{n.itself(epoch)}}
-	for i := range n.sessions {
-		if s := &n.sessions[i]; s.admission.stage == stageProver && s.admission.proof == newest {
-			c.add(s, epoch)
-		}
+	for _, s := range ready {
+		c.add(s, epoch)
 	}
 	switch {
 	case len(c.joiners) > 0:
+		n.takeProofs(ready)
 		n.propose(c)
 	case n.marks.MayEmpty:
 		n.alone()

@@ -43,7 +43,7 @@ func (s *solo) wanted() (mesh.Marks, bool) {
 	return mesh.Marks{}, false
 }
 
-// proves plays a join with a certificate of an epoch, of none for 0.
+// proves plays a join with a certificate of an epoch, of none for 0, by a node without records.
 func (s *solo) proves(session mesh.Session, key ed25519.PrivateKey, epoch id.Epoch) {
 	s.step(mesh.LinkUp{Session: session, Key: public(key)})
 	s.gets(session, 0, &wire.JoinReq{Boot: n1Boot})
@@ -53,6 +53,7 @@ func (s *solo) proves(session mesh.Session, key ed25519.PrivateKey, epoch id.Epo
 		sign(j, key)
 	}
 	s.gets(session, 0, j)
+	s.gets(session, 0, &wire.JoinReady{Nonce: j.Nonce})
 }
 
 func TestARestartedAuthoritySignsFromTheEndOfItsQuarantineOn(t *testing.T) {

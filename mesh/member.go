@@ -35,6 +35,7 @@ type memberState struct {
 	dialled when.Instant // when another session was last asked for
 
 	incoming wire.Move // an object that is to become this node's, MoveEpoch 0 for none
+	offer    offer     // a newer view than the one that is installed
 }
 
 func (n *Node) memberLinkUp(s *session) {
@@ -149,8 +150,12 @@ func (n *Node) memberFrame(s *session, epoch id.Epoch, m wire.Message) {
 	case *wire.Challenge:
 		n.challenge(s, m)
 	case *wire.JoinState:
-		if n.state == Joining && m.Nonce == s.joining {
-			n.send(s, &wire.JoinReady{Nonce: m.Nonce})
+		n.joinState(s, m)
+	case *wire.Record:
+		n.recordAtMember(s, epoch, m)
+	case *wire.Published:
+		if n.state == Joined && epoch == n.view().Epoch {
+			n.published(s, m)
 		}
 	case *wire.Confirm:
 		n.confirmed(s, m)
@@ -196,8 +201,9 @@ func (n *Node) challenge(s *session, m *wire.Challenge) {
 // has pinned: it is lost until it confirms this node above the certificate held here.
 func (n *Node) authorityIsNew() {
 	n.loseAuthority()
-	n.state = Joining
+	n.state, n.member.offer = Joining, offer{}
 	n.dropStaged(refusal.NoAuthority)
+	n.dropCommits(refusal.NoAuthority)
 }
 
 // confirmed takes the answer to this node's Join.
@@ -209,10 +215,7 @@ func (n *Node) confirmed(s *session, m *wire.Confirm) {
 	if !ok {
 		return
 	}
-	n.enter(s, c)
-	me, _ := c.View.Find(n.self)
-	n.print(n.viewRow(evidence.New("mesh-join", "confirmed").Node("node", n.self)).
-		Epoch("incarnation", me.Incarnation))
+	n.takeOffer(s, c, m.Table, nil)
 }
 
 // newView takes a pushed view. One that leaves this boot out is a removal like any other, told in
@@ -223,8 +226,12 @@ func (n *Node) newView(s *session, m *wire.View) {
 		n.send(s, &wire.ViewAck{Epoch: c.View.Epoch, Digest: c.View.Digest()})
 		return
 	}
-	if c, ok := n.accept(m.Certificate); ok && n.state == Joined {
-		n.enter(s, c)
+	confirmed := n.offered() && n.member.offer.cert.View.Epoch == c.View.Epoch
+	if n.state != Joined && !confirmed {
+		return
+	}
+	if c, ok := n.accept(m.Certificate); ok {
+		n.takeOffer(s, c, m.Table, m.Kept)
 	}
 }
 
@@ -250,8 +257,14 @@ func (n *Node) accept(b []byte) (view.Certificate, bool) {
 }
 
 // enter installs an accepted certificate, acknowledges it and asks for the first lease under it.
-func (n *Node) enter(s *session, c view.Certificate) {
-	n.install(c)
+func (n *Node) enter(s *session, c view.Certificate, kept []id.Object) {
+	joining := n.state == Joining
+	n.install(c, kept)
+	if joining {
+		me, _ := c.View.Find(n.self)
+		n.print(n.viewRow(evidence.New("mesh-join", "confirmed").Node("node", n.self)).
+			Epoch("incarnation", me.Incarnation))
+	}
 	n.names(s, c.View.AuthorityBoot)
 	n.member.heard = n.now
 	n.send(s, &wire.ViewAck{Epoch: c.View.Epoch, Digest: c.View.Digest()})
@@ -292,7 +305,9 @@ func (n *Node) toldStale(s *session, m *wire.StaleEpoch) {
 	}
 	n.state = Joining
 	n.member.lease.Zero()
+	n.member.offer = offer{}
 	n.dropStaged(refusal.StaleEpoch)
+	n.dropCommits(refusal.StaleEpoch)
 	n.print(evidence.New("mesh-fail", "stale").Epoch("epoch", n.view().Epoch).
 		Epoch("current", m.Current))
 	n.helloOn(s)

@@ -7,6 +7,7 @@ import (
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/mesh/member"
+	"holdfast/mesh/record"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/replay"
 	"holdfast/mesh/route"
@@ -59,7 +60,8 @@ func (n *Node) moveStep(in LabStep) bool {
 	o.Lease = route.Draining
 	m := wire.Move{Object: o.ID, From: n.self, To: to.ID, Epoch: n.view().Epoch,
 		MoveEpoch: a.moveEpoch, Since: o.Since, RecordEpoch: o.Record.Epoch,
-		Version: o.Record.Version, Value: o.Record.Value, Window: o.Record.Window.Append(nil)}
+		Version: o.Record.Version, Request: o.Record.Request, RequestDigest: o.Record.RequestDigest,
+		Value: o.Record.Value, Window: o.Record.Window.Append(nil)}
 	n.sign(m.Signature[:], wire.SignedMove(&m))
 	a.move = move{frame: m, ticket: in.Ticket, began: n.now, until: n.now.Add(opTimeoutMS)}
 	n.print(moveRow(&m))
@@ -97,6 +99,7 @@ func (n *Node) sendMove() {
 		m := mv.frame
 		if e.ID != m.To {
 			m.Since, m.RecordEpoch, m.Version, m.Value, m.Window = 0, 0, 0, nil, nil
+			m.Request, m.RequestDigest = wire.Request{}, id.Digest{}
 		}
 		n.send(s, &m)
 	}
@@ -153,7 +156,7 @@ func (n *Node) moveAck(s *session, m *wire.MoveAck) {
 		}
 	}
 	o := n.objects.Find(m.Object)
-	o.Route, o.RouteEpoch = mv.frame.To, mv.frame.MoveEpoch
+	o.Route, o.RouteEpoch, o.MovedTo = mv.frame.To, mv.frame.MoveEpoch, mv.frame.To
 	n.members.Find(mv.frame.To).Moved = mv.frame.MoveEpoch
 	if m.Active && s.peer == mv.frame.To {
 		n.answerMove(Done, moveRow(&mv.frame).At(n.now))
@@ -182,7 +185,9 @@ func (n *Node) endMoves() {
 }
 
 // servedHere picks an object that nobody else may still hold: only such a one can be given away.
-func (n *Node) servedHere(o *route.Object) bool { return n.heldHere(o) && !n.awaits(o.ID) }
+func (n *Node) servedHere(o *route.Object) bool {
+	return n.heldHere(o) && !n.awaits(o.ID) && n.commitOf(o.ID) == nil
+}
 
 // awaits reports whether another boot may still hold a lease of an object that is homed here again.
 func (n *Node) awaits(o id.Object) bool {
@@ -213,6 +218,9 @@ func (n *Node) moveHere(s *session, epoch id.Epoch, m *wire.Move) {
 	}
 	ack := &wire.MoveAck{Object: m.Object, MoveEpoch: m.MoveEpoch}
 	o := n.objects.Find(m.Object)
+	if m.To != n.self && o != nil {
+		o.MovedTo = m.To
+	}
 	if m.To == n.self && (o == nil || o.LeaseEpoch != m.MoveEpoch) {
 		if _, err := replay.Parse(m.Window); err != nil || o == nil {
 			return // no room for the object: the authority goes on asking until the view changes
@@ -239,7 +247,12 @@ func (n *Node) activate(s *session, epoch id.Epoch) {
 	}
 	o := n.objects.Find(m.Object)
 	o.Lease, o.LeaseEpoch, o.Since = route.Active, m.MoveEpoch, m.Since
-	o.Record = route.Record{Epoch: m.RecordEpoch, Version: m.Version, Value: m.Value, Window: window}
+	r := record.Record{Epoch: m.RecordEpoch, Version: m.Version, Request: m.Request,
+		RequestDigest: m.RequestDigest, Value: m.Value, Window: window}
+	if !r.IsZero() {
+		r.Seal(o.ID)
+	}
+	o.Replace(r)
 	n.print(n.leaseRow(o))
 	n.send(s, &wire.MoveAck{Object: m.Object, MoveEpoch: m.MoveEpoch, Active: true})
 }

@@ -60,6 +60,10 @@ type Node struct {
 	serial  uint64 // of the latest one
 	seq     uint64 // of this node's own requests
 	staged  staged
+	commits []commit
+	queue   []queued
+	unsaid  []id.Object // published here, and the others have not been told
+	saying  pace
 	ticket  Ticket // of the latest Recheck
 	lab     lab
 	marks   Marks // the authority's, as far as they are durable
@@ -155,6 +159,7 @@ func (n *Node) paused(d when.Span, kind string) {
 	if kind == "gap" {
 		n.members.Excuse(n.now, d)
 		n.excuseAdmissions(d)
+		n.excuseRecords(d)
 	}
 	n.member.lease.Zero()
 	n.member.asked = n.now.Add(-n.c.Timing.Ask()) // a member asks again at once
@@ -189,6 +194,8 @@ func (n *Node) clocks() lease.Clocks { return lease.Clocks{Counter: n.now, Secon
 func (n *Node) passTime() {
 	n.keepAlive()
 	n.expireOps()
+	n.commitTime()
+	n.sayPublished()
 	if n.c.Role == Authority {
 		n.authorityTime()
 		return
@@ -257,7 +264,8 @@ func (n *Node) check() {
 		panic("mesh: joined without being in the view")
 	case n.state == Joining && n.member.lease.Valid(n.clocks()):
 		panic("mesh: a write lease without membership")
-	case len(n.sessions) > sessionsMax || len(n.ops) > opsMax:
+	case len(n.sessions) > sessionsMax || len(n.ops) > opsMax || len(n.queue) > queueMax ||
+		len(n.commits) > ObjectsMax:
 		panic("mesh: a table has outgrown its bound")
 	}
 	for i := range n.objects.All() {

@@ -7,6 +7,8 @@ import (
 	"holdfast/mesh/home"
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
+	"holdfast/mesh/replay"
+	"holdfast/mesh/route"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -22,7 +24,7 @@ import (
 //	      -> timed out    unknown-outcome for a commit, no-route for a read
 const (
 	opsMax      = 16
-	opTimeoutMS = 5_000 // below HTTP's whole-request limit of 10 s
+	opTimeoutMS = 5_000 // of a read; a commit has commitWithinMS
 	movesMax    = 1     // MOVED answers that are followed
 )
 
@@ -68,7 +70,8 @@ func (n *Node) indexOf(serial uint64) int {
 func (n *Node) clientRequest(in Request) {
 	q := wire.RouteReq{Request: in.Identity, FirstEpoch: in.FirstEpoch,
 		Object: id.ObjectOf(in.Name), Op: in.Op, Class: in.Class, Durability: in.Durability,
-		IfVersion: in.IfVersion, Value: in.Value, Capability: in.Capability}
+		IfVersion: in.IfVersion, Copies: in.Copies, Value: in.Value, Capability: in.Capability}
+	q.Within = within(in)
 	if q.Request.Seq == 0 {
 		q.Request = n.request()
 	}
@@ -76,7 +79,7 @@ func (n *Node) clientRequest(in Request) {
 		q.FirstEpoch = max(1, n.view().Epoch)
 	}
 	if q.Op == wire.Stat {
-		q.Durability, q.IfVersion, q.Value = wire.None, wire.AnyVersion, nil
+		q.Durability, q.IfVersion, q.Copies, q.Value = wire.None, wire.AnyVersion, 0, nil
 	}
 	var w refusal.Word
 	switch {
@@ -92,6 +95,17 @@ func (n *Node) clientRequest(in Request) {
 	n.counted.refused++
 	n.out.add(Answer{Ticket: in.Ticket, Status: Done,
 		Reply: wire.RouteRep{Request: q.Request, Word: w}})
+}
+
+// within is how long a client waits for its answer, in milliseconds.
+func within(in Request) uint32 {
+	switch {
+	case in.Within > 0:
+		return uint32(min(in.Within, wire.WithinMax))
+	case in.Op == wire.Commit:
+		return commitWithinMS
+	}
+	return opTimeoutMS
 }
 
 // locate returns where requests for an object are sent: along the cached route or, for an object
@@ -118,7 +132,7 @@ func (n *Node) homeOf(o id.Object) id.Node {
 // begun adds an operation to the table, which has room for it.
 func (n *Node) begun(p op) *op {
 	n.serial++
-	p.serial, p.until = n.serial, n.now.Add(opTimeoutMS)
+	p.serial, p.until = n.serial, n.now.Add(when.Span(p.q.Within))
 	n.ops = append(n.ops, p)
 	return &n.ops[len(n.ops)-1]
 }
@@ -135,6 +149,10 @@ func (n *Node) try(p *op) {
 	p.attempts++
 	if n.c.Role == Authority && n.state == Joining {
 		n.fail(p, n.noView())
+		return
+	}
+	if p.q.Op == wire.Stat && p.q.Class == wire.StaleOK && n.view().Epoch != 0 {
+		n.readStale(p)
 		return
 	}
 	if p.target == n.self && n.view().Epoch != 0 {
@@ -167,7 +185,10 @@ func (n *Node) transmit(p *op) {
 		n.fail(p, refusal.NoRoute)
 		return
 	}
-	s := n.best(p.target, m.Boot)
+	if n.c.Role == Member {
+		m, _ = n.view().Find(n.view().Authority) // it passes on what is for others
+	}
+	s := n.best(m.ID, m.Boot)
 	if s == nil {
 		p.session = 0
 		return
@@ -181,7 +202,9 @@ func (n *Node) transmit(p *op) {
 	if p.q.Op == wire.Commit {
 		n.authority.committed = true // perhaps: the answer may never come
 	}
-	n.send(s, &p.q)
+	q := p.q
+	q.Within = less(uint32(max(1, p.until.Sub(n.now))))
+	n.sendTo(s, p.target, &q)
 }
 
 // requeueOps makes what went out on a session that has ended wait for another one.
@@ -206,10 +229,36 @@ func (n *Node) expireOps() {
 	}
 }
 
+// settleOps ends what was sent to nodes that a view just installed leaves out: they will not answer
+// any more, and nobody else will answer for them. When this node is the home now, and remembers the
+// request from the record that it has inherited, it was done.
+func (n *Node) settleOps() {
+	for i := len(n.ops) - 1; i >= 0; i-- {
+		if i >= len(n.ops) {
+			continue // ended with another one
+		}
+		p := &n.ops[i]
+		switch o := n.objects.Find(p.q.Object); {
+		case p.sends == 0 || n.view().Has(p.target):
+		case p.q.Op != wire.Commit:
+			n.fail(p, refusal.NoRoute)
+		case o != nil && o.Lease == route.Active:
+			verdict, _, reply := o.Record.Window.Check(&p.q, o.Since)
+			if verdict != replay.Repeat {
+				n.fail(p, refusal.UnknownOutcome)
+				continue
+			}
+			n.finish(p, n.reply(&p.q, o, reply))
+		default:
+			n.fail(p, refusal.UnknownOutcome)
+		}
+	}
+}
+
 func (n *Node) timeOut(p *op) {
 	p.timeouts++
 	n.counted.timeouts++
-	if p.q.Op == wire.Commit && p.sends > 0 {
+	if p.q.Op == wire.Commit && (p.sends > 0 || p.target == n.self) { // it may be under way here
 		n.fail(p, refusal.UnknownOutcome)
 		return
 	}
@@ -247,9 +296,9 @@ func (n *Node) replied(serial uint64, rep *wire.RouteRep) {
 }
 
 // routeRep takes another node's answer. One to an earlier attempt is nobody's.
-func (n *Node) routeRep(s *session, m *wire.RouteRep) {
+func (n *Node) routeRep(home id.Node, m *wire.RouteRep) {
 	for i := range n.ops {
-		if p := &n.ops[i]; p.target == s.peer && p.sends > 0 && p.q.Request == m.Request {
+		if p := &n.ops[i]; p.target == home && p.sends > 0 && p.q.Request == m.Request {
 			n.replied(p.serial, m)
 			return
 		}

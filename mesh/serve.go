@@ -62,6 +62,9 @@ func (n *Node) serve(who from, epoch id.Epoch, q *wire.RouteReq) {
 		n.answerRefused(who, q, refusal.Full)
 		return
 	}
+	if n.joinsCommit(who, q) {
+		return
+	}
 	verdict, w, reply := o.Record.Window.Check(q, o.Since)
 	switch verdict {
 	case replay.Refuse:
@@ -75,14 +78,18 @@ func (n *Node) serve(who from, epoch id.Epoch, q *wire.RouteReq) {
 		n.answerRefused(who, q, w)
 		return
 	}
-	if q.Op == wire.Commit || q.Class == wire.Authoritative {
+	switch {
+	case n.enqueue(who, epoch, q):
+	case q.Op == wire.Commit && n.durability(q, o) == wire.Replicated:
+		n.replicate(who, q, o)
+	case q.Op == wire.Commit || q.Class == wire.Authoritative:
 		n.stage(who, q, o)
-		return
+	default:
+		n.read(who, q, o)
 	}
-	n.read(who, q, o)
 }
 
-// read answers a stat with the record as it is.
+// read answers a stat with the record that is published.
 func (n *Node) read(who from, q *wire.RouteReq, o *route.Object) {
 	reply := replay.Reply{Version: o.Record.Version, Durability: wire.None}
 	o.Record.Window.Remember(q, reply)
@@ -102,18 +109,8 @@ func (n *Node) judge(who from, epoch id.Epoch, q *wire.RouteReq) refusal.Word {
 	case q.FirstEpoch > epoch:
 		return refusal.Malformed
 	}
-	c, ok := n.capability(q.Capability)
-	right := capability.RightStat
-	if q.Op == wire.Commit {
-		right = capability.RightCommit
-	}
-	switch {
-	case !ok || c.Object != q.Object || c.Holder != who.node || !c.Rights.Has(right):
-		return refusal.BadCapability
-	case c.Epoch < current:
-		return refusal.StaleEpoch
-	case c.Epoch > current:
-		return refusal.UnknownEpoch
+	if w := n.capable(q, who.node, current); w != refusal.OK {
+		return w
 	}
 	o := n.objects.Find(q.Object)
 	switch {
@@ -129,7 +126,25 @@ func (n *Node) judge(who from, epoch id.Epoch, q *wire.RouteReq) refusal.Word {
 	return n.movedWord(q, o)
 }
 
-// never reports whether an object that is homed here was never committed. The lab's exist anyway.
+// capable checks the capability of a request that a holder makes under an epoch.
+func (n *Node) capable(q *wire.RouteReq, holder id.Node, current id.Epoch) refusal.Word {
+	c, ok := n.capability(q.Capability)
+	right := capability.RightStat
+	if q.Op == wire.Commit {
+		right = capability.RightCommit
+	}
+	switch {
+	case !ok || c.Object != q.Object || c.Holder != holder || !c.Rights.Has(right):
+		return refusal.BadCapability
+	case c.Epoch < current:
+		return refusal.StaleEpoch
+	case c.Epoch > current:
+		return refusal.UnknownEpoch
+	}
+	return refusal.OK
+}
+
+// never reports whether an object was never committed. The lab's exist anyway.
 func (n *Node) never(o *route.Object) bool {
 	return o == nil || o.Record.Version == 0 && !slices.Contains(n.c.LabObject, o.Name)
 }
@@ -146,9 +161,8 @@ func (n *Node) known(who from, q *wire.RouteReq) *route.Object {
 	}
 	o := n.objects.Add(q.Object, name, ObjectsMax)
 	if o != nil {
-		o.Home, o.Route, o.Lease = n.self, n.self, route.Active
-		o.HomeEpoch, o.RouteEpoch = n.view().Epoch, n.view().Epoch
-		o.LeaseEpoch, o.Since = n.view().Epoch, n.view().Epoch
+		n.homed(o)
+		o.Lease, o.LeaseEpoch, o.Since = route.Active, n.view().Epoch, n.view().Epoch
 	}
 	return o
 }
@@ -181,8 +195,8 @@ func (n *Node) capability(b [capability.Size]byte) (capability.Capability, bool)
 // lease, a lease read the read lease.
 func (n *Node) leaseFor(q *wire.RouteReq, o *route.Object) refusal.Word {
 	switch {
-	case q.Durability == wire.Replicated:
-		return refusal.NotReady // no replication in this version
+	case q.Op == wire.Commit && int(q.Copies) > len(n.view().Members):
+		return refusal.NotCurrent
 	case q.Op == wire.Commit || q.Class == wire.Authoritative:
 		return n.writable(o.ID)
 	case q.Class == wire.Lease && !n.readable():
@@ -259,9 +273,12 @@ func (n *Node) rechecked(in Rechecked) {
 func (n *Node) publish(g *staged, o *route.Object) {
 	r := &o.Record
 	r.Epoch, r.Version = g.epoch, r.Version+1
+	r.Request, r.RequestDigest = g.q.Request, g.q.Digest()
 	r.Value = append(r.Value[:0:0], g.q.Value...)
 	reply := replay.Reply{Version: r.Version, Durability: wire.Local, Copies: 1}
 	r.Window.Remember(&g.q, reply)
+	r.Seal(o.ID)
+	o.Local, o.Held, o.Owed = true, nil, 0
 	n.counted.commits++
 	n.authority.committed = true
 	n.answer(g.from, n.reply(&g.q, o, reply))
@@ -314,7 +331,7 @@ func (n *Node) answer(who from, rep *wire.RouteRep) {
 		return
 	}
 	if s := n.find(who.session); s != nil {
-		n.send(s, rep)
+		n.sendTo(s, who.node, rep)
 	}
 }
 

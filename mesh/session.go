@@ -30,9 +30,18 @@ type session struct {
 	told      pace      // telling the peer that it is stale
 	refusals  pace      // saying that it was refused
 
+	synchronizes bool     // its peer has asked for records, and is sent those that it lacks
+	proofs       []proven // of a joiner, for an authority that has been restarted
+	complete     bool     // these are all
+
 	// A member's.
 	challenge id.Nonce // the latest one that was answered with a Join
 	joining   id.Nonce // of that Join
+	learning  id.Nonce // the Join for which the authority's records are learned
+	proving   bool     // the authority has asked for the records here
+	proved    []id.Digest
+
+	loans [creditMax]id.Digest // of records on their way, zero for none
 }
 
 // pace holds back what was done less than a second ago: what a peer can provoke must not fill the
@@ -66,6 +75,9 @@ func (n *Node) linkUp(in LinkUp) {
 
 func (n *Node) linkDown(in LinkDown) {
 	n.sessions = slices.DeleteFunc(n.sessions, func(s session) bool { return s.id == in.Session })
+	if n.member.offer.session == in.Session {
+		n.member.offer = offer{} // it will be offered again
+	}
 	n.requeueOps(in.Session)
 }
 
@@ -124,7 +136,16 @@ func (n *Node) frame(in Frame) {
 		n.routeReq(s, epoch, m, in.Data)
 		return
 	case *wire.RouteRep:
-		n.routeRep(s, m)
+		n.routeRep(s.peer, m)
+		return
+	case *wire.Forward:
+		n.forward(s, epoch, m)
+		return
+	case *wire.RecordAck:
+		n.recordAck(s, m)
+		return
+	case *wire.RecordRefuse:
+		n.recordRefuse(s, m)
 		return
 	}
 	if n.c.Role == Authority {
@@ -172,6 +193,7 @@ func (n *Node) names(s *session, b id.Boot) {
 	if s.boot != b {
 		s.boot = b
 		s.admission = admission{}
+		s.synchronizes, s.proofs, s.complete = false, nil, false
 		n.credit(s)
 	}
 }

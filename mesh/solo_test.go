@@ -282,7 +282,7 @@ func (s *solo) ackOf(q *wire.LeaseReq, session mesh.Session, epoch id.Epoch) {
 func request(holder id.Node, object string, op wire.Op, epoch id.Epoch, seq uint64) *wire.RouteReq {
 	q := &wire.RouteReq{Request: wire.Request{Client: id.Client(holder), Boot: 1, Seq: seq},
 		FirstEpoch: epoch, Object: id.ObjectOf(object), Op: op, Class: wire.Lease,
-		IfVersion: wire.AnyVersion}
+		IfVersion: wire.AnyVersion, Within: 5_000}
 	if op == wire.Commit {
 		q.Durability, q.Value = wire.Local, []byte("v")
 	}

@@ -40,10 +40,10 @@ func (n *Node) Homes(now when.Instant) []HomeStatus {
 	for i := range n.objects.All() {
 		o := &n.objects.All()[i]
 		row := HomeStatus{Object: o.ID, Name: o.Name, Home: o.Route, HomeEpoch: o.RouteEpoch,
-			Lease: o.Lease.String()}
+			Lease: o.Lease.String(), Version: o.Record.Version}
 		if o.Lease != route.NoLease {
 			row.ReadMS, row.WriteMS = int64(n.readLeft()), int64(n.writeLeft())
-			row.Version, row.Copies = o.Record.Version, 1
+			row.Copies = n.copies(o)
 		}
 		switch {
 		case o.Lease == route.Active:
@@ -54,6 +54,21 @@ func (n *Node) Homes(now when.Instant) []HomeStatus {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// copies is how many nodes hold the published record of an object that is homed here, as far as
+// this one knows.
+func (n *Node) copies(o *route.Object) int {
+	if !o.Local && !o.Record.IsZero() {
+		return len(n.view().Members)
+	}
+	held := 1
+	for _, h := range o.Held {
+		if h.Digest == o.Record.Digest && n.hasBoot(h.Boot) {
+			held++
+		}
+	}
+	return held
 }
 
 // AuthorityRow is the `mesh-route: authority` row.

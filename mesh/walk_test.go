@@ -247,7 +247,8 @@ func (k *walk) commit() {
 	k.seq++
 	q := &wire.RouteReq{Request: wire.Request{Client: id.Client(from.id()), Boot: 1, Seq: k.seq},
 		FirstEpoch: epoch, Object: objects[k.r.IntN(len(objects))], Op: wire.Commit,
-		Class: wire.Lease, Durability: wire.Local, IfVersion: wire.AnyVersion, Value: []byte{1}}
+		Class: wire.Lease, Durability: wire.Local, IfVersion: wire.AnyVersion, Within: 5_000,
+		Value: []byte{1}}
 	copy(q.Capability[:], k.w.mint(from, q.Object, epoch))
 	k.w.post(e, packet{data: wire.Append(nil, epoch, q)[wire.PrefixSize:]})
 }

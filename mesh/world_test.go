@@ -34,6 +34,10 @@ type world struct {
 	quiet   bool // nothing is logged
 	names   *strings.Replacer
 
+	requests uint64                 // of the client in scripts
+	tickets  mesh.Ticket            // likewise
+	asked    map[mesh.Ticket]string // likewise: what was asked
+
 	// Hooks for tests that watch, nil for those that do not.
 	stepped func(*machine, mesh.Input)
 	recheck func(*machine) bool // whether the machine stops before it reads the clock again
@@ -82,7 +86,7 @@ var labNames = []string{"lab-0", "lab-1", "lab-2", "lab-3", "lab-4", "lab-5", "l
 
 // newWorld makes an authority and members, all off, that know each other.
 func newWorld(t testing.TB, names ...string) *world {
-	w := &world{t: t, now: 1000, latency: 1}
+	w := &world{t: t, now: 1000, latency: 1, tickets: 100, asked: map[mesh.Ticket]string{}}
 	var replace []string
 	var allow []id.Node
 	for i, name := range names {
@@ -236,6 +240,7 @@ func (w *world) carry(m *machine, effects []mesh.Effect) {
 			w.step(m, mesh.Drained{Session: e.Session})
 		case mesh.Answer:
 			m.answers = append(m.answers, e)
+			w.answered(m, e)
 		case mesh.Close:
 			w.say("%s closes a session: %s", m.name, e.Reason)
 			w.hangUp(m, e.Session)
@@ -244,6 +249,28 @@ func (w *world) carry(m *machine, effects []mesh.Effect) {
 			w.dial(m)
 		}
 	}
+}
+
+// answered prints the answer to a request of a script.
+func (w *world) answered(m *machine, a mesh.Answer) {
+	what, ok := w.asked[a.Ticket]
+	if !ok {
+		return
+	}
+	delete(w.asked, a.Ticket)
+	r := &a.Reply
+	more := ""
+	if r.Class == wire.StaleOK {
+		more = fmt.Sprintf(" age_ms=%d", r.AgeMS)
+	}
+	if r.Durability != wire.None {
+		more = fmt.Sprintf(" durability=%s copies=%d", r.Durability, r.Copies)
+	}
+	if len(r.Value) > 0 {
+		more += " value=" + string(r.Value)
+	}
+	w.say("%s answers %s: %s version=%d home=%s%s", m.name, what, r.Word, r.Version,
+		w.names.Replace(r.Home.String()), more)
 }
 
 func (w *world) rechecks(m *machine, ticket mesh.Ticket) {

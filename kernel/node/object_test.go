@@ -95,9 +95,9 @@ func TestAnObjectIsWrittenAndReadThroughEitherNode(t *testing.T) {
 				version++
 				counted := "Version: " + string(rune('0'+version))
 				put.says(t, 200, "mesh-route: result step=none request=",
-					append(homed, counted, "Durability: local", "Copies: 1")...)
+					append(homed, counted, "Durability: replicated", "Copies: 2")...)
 				has(t, put.row(t), "op=commit", "status=ok", "home="+at.id.String(), "epoch=2",
-					"home_epoch=2", "durability=local", "copies=1", "class=authoritative")
+					"home_epoch=2", "durability=replicated", "copies=2", "class=authoritative")
 				for _, reader := range nodes {
 					auth := authorization(token(name, reader.identity, 2), root.key)
 					for _, class := range []string{"authoritative", "lease"} {
@@ -179,8 +179,8 @@ func refusals(here, there string) []refused {
 		{"a version of what was never stored", "PUT", there, "x",
 			[]string{authorization(token(there, root, 2), root.key), "If-Version: 1"}, 409,
 			"version-conflict: "},
-		{"a replicated commit", "PUT", here, "x", []string{auth, "Durability: replicated"}, 503,
-			"not-ready: "},
+		{"a commit of three copies", "PUT", here, "x", []string{auth, "Copies: 3"}, 503,
+			"not-current: "},
 		{"a request of an epoch to come", "PUT", here, "x", []string{auth,
 			"Holdfast-Request: " + requestText, "Holdfast-First-Epoch: 3"}, 400, "malformed: "},
 		{"a request from before this home", "PUT", here, "x", []string{auth,
@@ -264,7 +264,7 @@ func TestObjectsFollowTheMeshThroughACut(t *testing.T) {
 		m.await("mesh-fail", "authority")
 		through(a, root, 2, "PUT", atMember).says(t, 503, "stale-epoch: ", "Epoch: 3")
 		through(a, root, 3, "PUT", atMember).says(t, 200, "mesh-route: ", "Home: "+root.id.String(),
-			"Home-Epoch: 3", "Version: 1")
+			"Home-Epoch: 3", "Version: 2")
 		through(m, member, 2, "PUT", atMember).says(t, 503, "no-authority: ", "Epoch: 2")
 		through(m, member, 2, "GET", atRoot).says(t, 503, "no-authority: ")
 		w.net.Heal(a.host, m.host)

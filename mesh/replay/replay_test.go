@@ -14,7 +14,7 @@ import (
 func commit(client byte, seq uint64, value string) *wire.RouteReq {
 	return &wire.RouteReq{Request: wire.Request{Client: id.Client{client}, Boot: 1, Seq: seq},
 		FirstEpoch: 1, Op: wire.Commit, Class: wire.Lease, Durability: wire.Local,
-		IfVersion: wire.AnyVersion, Value: []byte(value)}
+		IfVersion: wire.AnyVersion, Within: 5_000, Value: []byte(value)}
 }
 
 func stat(client byte, seq uint64) *wire.RouteReq {

@@ -6,5 +6,8 @@ import "slices"
 func (t *Table) Clone() *Table {
 	c := *t
 	c.objects = slices.Clone(t.objects)
+	for i := range c.objects {
+		c.objects[i].Held = slices.Clone(c.objects[i].Held)
+	}
 	return &c
 }

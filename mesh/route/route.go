@@ -9,8 +9,12 @@
 //  3. every lease of an object that is no longer homed here is dropped, with a fence;
 //  4. every object homed here has an Active lease at the new epoch, also one that was Draining: a
 //     confirmed view supersedes a lab lease move;
-//  5. a node that the view has just admitted starts without records: a re-home is a reset, and
-//     commits that only it knew were local.
+//  5. a record that was in doubt is in doubt no longer when its object has another home now: the
+//     view's table of records is what the new home serves.
+//
+// A row holds two records at most: the newest that its home has answered for, and a newer one that
+// has been sent to others and of which this node does not know whether it was answered for. The
+// home of an object and those who hold copies of it use the row in the same way.
 //
 // The fence is local: nobody is asked. A fence names two epochs of different kinds: the stale
 // home's is the epoch in which that home was assigned, the home's is the view's that was just
@@ -20,10 +24,14 @@
 package route
 
 import (
+	"bytes"
+	"slices"
+
 	"holdfast/mesh/home"
 	"holdfast/mesh/id"
-	"holdfast/mesh/replay"
+	"holdfast/mesh/record"
 	"holdfast/mesh/view"
+	"holdfast/mesh/when"
 )
 
 // Lease is the state of a home lease at this node.
@@ -55,15 +63,68 @@ type Object struct {
 
 	Fenced id.Epoch // the view that last fenced this object's route, 0 for none
 
-	Record Record
+	// Who may be home, for those who hold copies.
+	HomeSince   id.Epoch // Home has been the home without a gap, in one incarnation, since then
+	Incarnation id.Epoch // Home's
+	MovedTo     id.Node  // a lab move gave it to this node, zero for none
+
+	Record   record.Record // the newest one that is known to be published
+	Staged   record.Record // a newer one in doubt, zero for none
+	StagedAt when.Instant  // when that came
+	Local    bool          // Record was never sent to anybody
+
+	// The authority's.
+	Held   []Holding    // who is known to hold what
+	Owed   when.Instant // since when all others are to hold Newest, 0 for no such time
+	Former id.Boot      // of the live node that was the holder in the view before, 0 for none
+	Handed id.Boot      // of the former holder that handed Newest over, 0 for none
 }
 
-// Record is the object's state at this node. The zero Record is an object that was never committed.
-type Record struct {
-	Epoch   id.Epoch
-	Version uint64
-	Value   []byte
-	Window  replay.Window
+// Holding says that a boot holds the record of this digest.
+type Holding struct {
+	Boot   id.Boot
+	Digest id.Digest
+}
+
+// Newest is the newest record here, published or not.
+func (o *Object) Newest() *record.Record {
+	if !o.Staged.IsZero() {
+		return &o.Staged
+	}
+	return &o.Record
+}
+
+// Publish ends the doubt about the staged record.
+func (o *Object) Publish() {
+	if !o.Staged.IsZero() {
+		o.Record, o.Staged, o.StagedAt, o.Local = o.Staged, record.Record{}, 0, false
+	}
+}
+
+// Replace makes r the one record of the row, published.
+func (o *Object) Replace(r record.Record) {
+	o.Record, o.Staged, o.StagedAt, o.Local = r, record.Record{}, 0, false
+}
+
+// Hold notes that a boot holds the record of this digest.
+func (o *Object) Hold(b id.Boot, d id.Digest) {
+	for i := range o.Held {
+		if o.Held[i].Boot == b {
+			o.Held[i].Digest = d
+			return
+		}
+	}
+	o.Held = append(o.Held, Holding{b, d})
+}
+
+// Holds reports whether a boot is known to hold the newest record.
+func (o *Object) Holds(b id.Boot) bool {
+	return slices.Contains(o.Held, Holding{b, o.Newest().Digest})
+}
+
+// Forget forgets what those boots hold.
+func (o *Object) Forget(gone func(id.Boot) bool) {
+	o.Held = slices.DeleteFunc(o.Held, func(h Holding) bool { return gone(h.Boot) })
 }
 
 // Fence says that a route or a lease ended with the view just installed.
@@ -140,27 +201,31 @@ func (t *Table) Install(v *view.View, self id.Node) []Fence {
 			leases = append(leases, fence)
 		}
 		if admitted {
-			o.forget()
+			o.leave()
 		}
-		o.assign(fence.Home, v.Epoch, self)
+		home, _ := v.Find(fence.Home)
+		o.assign(home, v.Epoch, self)
 	}
 	return append(routes, leases...)
 }
 
-// forget ends what this node was for the object: whoever has been admitted anew was no member
-// before, and others may have been the home since. Its old record would not win, and its window
-// does not know what they executed.
-func (o *Object) forget() {
-	o.Lease, o.LeaseEpoch, o.Since, o.Record = NoLease, 0, 0, Record{}
-}
+// leave ends what this node was for the object: whoever has been admitted anew was no member
+// before, and others may have been the home since.
+func (o *Object) leave() { o.Lease, o.LeaseEpoch, o.Since = NoLease, 0, 0 }
 
 // assign gives the object the home that the view of that epoch computes.
-func (o *Object) assign(home id.Node, epoch id.Epoch, self id.Node) {
+func (o *Object) assign(m view.Member, epoch id.Epoch, self id.Node) {
+	home := m.ID
+	if home != o.Home || m.Incarnation != o.Incarnation || !o.MovedTo.IsZero() {
+		o.HomeSince, o.Incarnation = epoch, m.Incarnation
+		o.Publish()
+	}
+	o.MovedTo = id.Node{}
 	o.Home, o.HomeEpoch = home, epoch
 	o.Route, o.RouteEpoch = home, epoch
 	switch {
 	case home != self:
-		o.forget()
+		o.leave()
 	case o.Lease == Active:
 		o.LeaseEpoch = epoch
 	default:
@@ -169,8 +234,8 @@ func (o *Object) assign(home id.Node, epoch id.Epoch, self id.Node) {
 }
 
 // Add makes a row for an object that is not in the table yet, without a home. A table of limit rows
-// gives up one that is of no use here: not there from the start, and not held or never committed.
-// It returns nil when there is none. Rows found before are no longer valid.
+// gives up one that is of no use here: not there from the start, and never committed. It
+// returns nil when there is none. Rows found before are no longer valid.
 func (t *Table) Add(o id.Object, name string, limit int) *Object {
 	row := Object{ID: o, Name: name}
 	if len(t.objects) < limit {
@@ -178,10 +243,22 @@ func (t *Table) Add(o id.Object, name string, limit int) *Object {
 		return &t.objects[len(t.objects)-1]
 	}
 	for i := t.fixed; i < len(t.objects); i++ {
-		if t.objects[i].Lease == NoLease || t.objects[i].Record.Version == 0 {
+		if t.objects[i].Newest().IsZero() {
 			t.objects[i] = row
 			return &t.objects[i]
 		}
 	}
 	return nil
+}
+
+// Sorted returns the indexes of the rows in the order of their objects.
+func (t *Table) Sorted() []int {
+	order := make([]int, len(t.objects))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return bytes.Compare(t.objects[a].ID[:], t.objects[b].ID[:])
+	})
+	return order
 }

@@ -32,7 +32,7 @@ type client struct {
 }
 
 const (
-	clientPatience = 8 * Second // longer than a node takes, if it lives
+	clientPatience = 18 * Second // longer than a node takes, if it lives
 	triesMax       = 3
 	valueSize      = 2 + 8 // what a client commits: who it is, and which request this was
 )

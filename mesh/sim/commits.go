@@ -16,11 +16,16 @@ func (j *judge) versions(m *machine, i int) {
 	epoch, version, value := m.look.Record(objects[i])
 	before := s.have[i]
 	s.have[i] = version
-	if version <= before || !s.holds[i] || epoch != m.look.Epoch() ||
+	if version <= before || !s.holds[i] || !m.look.Joined() || epoch != m.look.Epoch() ||
 		epoch == h.epoch && version == h.version {
 		return // it has not changed, or a lab move has brought it
 	}
 	j.committed()
+	if !m.look.Alone(objects[i]) {
+		h.epoch, h.version = epoch, version
+		j.once(m, value)
+		return // every member holds it: no lease is needed
+	}
 	switch {
 	case !s.may:
 		j.wrong(m, "has committed "+objectNames[i]+" without the right to")

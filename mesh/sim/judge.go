@@ -125,7 +125,7 @@ func (j *judge) stepped(m *machine, in mesh.Input, effects []mesh.Effect) {
 }
 
 // answerMS is how long a node may let an operation wait, by its own time.
-const answerMS = 5_000
+const answerMS = 15_000
 
 // owes judges what m still has to answer, when a step and what came of it are over.
 func (j *judge) owes(m *machine) {

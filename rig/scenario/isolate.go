@@ -42,6 +42,7 @@ func (s strand) Do(ctx context.Context, w *world.World) error {
 	least := len(wire.Append(nil, s.epoch, &wire.RouteReq{
 		Request: wire.Request{Client: id.Client(node(w, s.node).ID), Boot: 1, Seq: 1},
 		Op:      wire.Stat, Class: wire.Lease, FirstEpoch: s.epoch, IfVersion: wire.AnyVersion,
+		Within: 1,
 	}))
 	if err := w.AwaitKept(ctx, s.node, s.peer, least); err != nil {
 		return err

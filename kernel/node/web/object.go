@@ -10,6 +10,7 @@ import (
 	"holdfast/mesh/capability"
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
+	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
 
@@ -19,18 +20,25 @@ import (
 //
 //	Authorization         Holdfast <capability>, 172 characters of base64url
 //	Class                 GET: authoritative (unless told otherwise), lease or stale-ok
-//	Durability            PUT: local (unless told otherwise) or replicated
+//	Durability            PUT: replicated (unless told otherwise) or local
+//	Copies                PUT: how many nodes must store the value, 1 (unless told otherwise) to 5;
+//	                      refused as not-current when the view has fewer
+//	Within                how many milliseconds the client will wait, 1 to 15000: unless told
+//	                      otherwise 5000 for GET and 15000 for PUT
 //	If-Version            PUT: the version that is to be replaced; 0: the object must not exist
 //	Holdfast-Request      <client>/<boot>/<seq>: the client's own name for the request, the same
 //	                      when it is sent again (32 hex digits, 16 hex digits, a number from 1)
 //	Holdfast-First-Epoch  goes with it: the epoch in which the request was first sent. A request
 //	                      that is sent again in a later epoch must have it, or it may be done twice
 const (
-	nameMax = 64
-	scheme  = "Holdfast"
+	nameMax   = 64
+	scheme    = "Holdfast"
+	withinMax = 15_000 // ms: less than AnswerTime
 
 	classKey      = "Class"
 	durabilityKey = "Durability"
+	copiesKey     = "Copies"
+	withinKey     = "Within"
 	ifVersionKey  = "If-Version"
 	requestKey    = "Holdfast-Request"
 	firstEpochKey = "Holdfast-First-Epoch"
@@ -56,7 +64,7 @@ func (h handler) object(w http.ResponseWriter, r *http.Request, name string) Ans
 		Name: name, Op: wire.Stat, Class: wire.Authoritative, IfVersion: wire.AnyVersion,
 	}
 	if commit {
-		q.Op, q.Durability = wire.Commit, wire.Local
+		q.Op, q.Durability = wire.Commit, wire.Replicated
 	}
 	if wrong := choose(&q, r.Header); wrong != "" {
 		return malformed(wrong)
@@ -100,6 +108,17 @@ func choose(q *mesh.Request, header http.Header) (wrong string) {
 	p.take(durabilityKey, wire.Commit, "local or replicated", func(v string) bool {
 		return named(&q.Durability, v, wire.Local, wire.Replicated)
 	})
+	p.take(copiesKey, wire.Commit, "1 to "+strconv.Itoa(wire.CopiesMax), func(v string) bool {
+		n, ok := decimal(v, wire.CopiesMax)
+		q.Copies = uint8(n)
+		return ok
+	})
+	p.take(withinKey, q.Op, "a number of milliseconds, 1 to "+strconv.Itoa(withinMax),
+		func(v string) bool {
+			n, ok := decimal(v, withinMax)
+			q.Within = when.Span(n)
+			return ok
+		})
 	p.take(ifVersionKey, wire.Commit, "a decimal number, a version", func(v string) bool {
 		n, err := strconv.ParseUint(v, 10, 64)
 		q.IfVersion = n
@@ -119,6 +138,12 @@ func choose(q *mesh.Request, header http.Header) (wrong string) {
 		return firstEpochKey + " goes with " + requestKey
 	}
 	return p.wrong
+}
+
+// decimal reads a number from 1 to limit as it is written without leading zeros.
+func decimal(v string, limit int) (int, bool) {
+	n, err := strconv.Atoi(v)
+	return n, err == nil && strconv.Itoa(n) == v && n >= 1 && n <= limit
 }
 
 // choices takes headers one by one until one is wrong.

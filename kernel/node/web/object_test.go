@@ -51,7 +51,7 @@ func TestARequestForAnObjectIsHandedOnWhole(t *testing.T) {
 	read := mesh.Request{Name: "a", Op: wire.Stat, Class: wire.Authoritative,
 		IfVersion: wire.AnyVersion, Capability: token}
 	write := mesh.Request{Name: "a", Op: wire.Commit, Class: wire.Authoritative,
-		Durability: wire.Local, IfVersion: wire.AnyVersion, Value: []byte{}, Capability: token}
+		Durability: wire.Replicated, IfVersion: wire.AnyVersion, Value: []byte{}, Capability: token}
 	with := func(q mesh.Request, change func(q *mesh.Request)) mesh.Request {
 		change(&q)
 		return q
@@ -84,11 +84,13 @@ func TestARequestForAnObjectIsHandedOnWhole(t *testing.T) {
 		{ask("PUT /objects/a", whole),
 			with(write, func(q *mesh.Request) { q.Value = []byte(whole) })},
 		{ask("PUT /objects/a", "\x00\r\n", "If-Version: 0", "Durability: local"),
-			with(write, func(q *mesh.Request) { q.Value, q.IfVersion = []byte("\x00\r\n"), 0 })},
-		{ask("PUT /objects/a", "v", "If-Version: 18446744073709551614", "Durability: replicated",
-			"Holdfast-Request: "+requestText, "Holdfast-First-Epoch: 3"),
 			with(write, func(q *mesh.Request) {
-				q.Value, q.IfVersion, q.Durability = []byte("v"), wire.AnyVersion-1, wire.Replicated
+				q.Value, q.IfVersion, q.Durability = []byte("\x00\r\n"), 0, wire.Local
+			})},
+		{ask("PUT /objects/a", "v", "If-Version: 18446744073709551614", "Durability: replicated",
+			"Copies: 5", "Within: 15000", "Holdfast-Request: "+requestText, "Holdfast-First-Epoch: 3"),
+			with(write, func(q *mesh.Request) {
+				q.Value, q.IfVersion, q.Copies, q.Within = []byte("v"), wire.AnyVersion-1, 5, 15_000
 				q.Identity, q.FirstEpoch = identity, 3
 			})},
 	}
@@ -139,6 +141,14 @@ var badRequests = []struct {
 	{ask("PUT /objects/a", "v", "Durability: none"), 400,
 		"malformed: Durability is local or replicated"},
 	{ask("GET /objects/a", "", "Durability: local"), 400, "malformed: Durability is for PUT"},
+	{ask("PUT /objects/a", "v", "Copies: 6"), 400, "malformed: Copies is 1 to 5"},
+	{ask("PUT /objects/a", "v", "Copies: 0"), 400, "malformed: Copies is 1 to 5"},
+	{ask("PUT /objects/a", "v", "Copies: 01"), 400, "malformed: Copies is 1 to 5"},
+	{ask("GET /objects/a", "", "Copies: 2"), 400, "malformed: Copies is for PUT"},
+	{ask("PUT /objects/a", "v", "Within: 15001"), 400,
+		"malformed: Within is a number of milliseconds, 1 to 15000"},
+	{ask("GET /objects/a", "", "Within: soon"), 400,
+		"malformed: Within is a number of milliseconds, 1 to 15000"},
 	{ask("GET /objects/a", "", "If-Version: 1"), 400, "malformed: If-Version is for PUT"},
 	{ask("PUT /objects/a", "v", "If-Version: 01"), 400, "malformed: If-Version is a decimal"},
 	{ask("PUT /objects/a", "v", "If-Version: -1"), 400, "malformed: If-Version is a decimal"},
@@ -361,7 +371,7 @@ func FuzzAnyRequest(f *testing.F) {
 			name := id.ObjectOf(q.Name)
 			m := wire.RouteReq{Request: q.Identity, FirstEpoch: max(q.FirstEpoch, 1), Object: name,
 				Op: q.Op, Class: q.Class, Durability: q.Durability, IfVersion: q.IfVersion,
-				Value: q.Value, Capability: q.Capability}
+				Within: 1, Value: q.Value, Capability: q.Capability}
 			m.Request.Seq = max(m.Request.Seq, 1)
 			if !wire.Valid(&m) || !validName(q.Name) {
 				t.Errorf("the mesh was asked for what nobody may ask: %s", fmt.Sprintf("%+v", q))

@@ -22,6 +22,7 @@ import (
 //	Holdfast-Class       GET: the class of the read
 //	Holdfast-Durability  none (GET), local or replicated
 //	Holdfast-Copies      how many nodes stored the value for this answer
+//	Holdfast-Age-Ms      GET stale-ok: for how long the value may have been out of date
 func Result(op wire.Op, m mesh.Answer) Answer {
 	rep := &m.Reply
 	known := knowledge(m)
@@ -36,6 +37,9 @@ func Result(op wire.Op, m mesh.Answer) Answer {
 	set(known, "Copies", strconv.Itoa(int(rep.Copies)))
 	if op == wire.Stat {
 		set(known, "Class", rep.Class.String())
+		if rep.Class == wire.StaleOK {
+			set(known, "Age-Ms", strconv.FormatUint(uint64(rep.AgeMS), 10))
+		}
 		known["Content-Type"] = octets
 		a.Body = string(rep.Value)
 		return a

@@ -1,0 +1,123 @@
+package mesh
+
+import (
+	"slices"
+
+	"holdfast/mesh/id"
+	"holdfast/mesh/record"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/route"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
+)
+
+// An authority that has been restarted has lost its records with its memory. In its quarantine it
+// asks those who join for theirs (spec/protocol.md, "The authority restarts"): the certificate that
+// came with a Join proves how new they are, because whoever installs a view holds its table. Of
+// those with the newest certificate, and only of them, it takes the newest record of each object,
+// staged ones included: a staged one may have been answered for.
+//
+//	authority                      joiner
+//	JoinState{want}   --------->   Record{proof} ..., each acknowledged
+//	                  <---------   JoinReady{table}: that was all
+
+// proofMS is how long after its quarantine an authority waits for a prover that is still sending.
+const proofMS = 6_000
+
+// proven is a record that a joiner has sent as proof.
+type proven struct {
+	object id.Object
+	record record.Record
+}
+
+// proof takes a record of a joiner.
+func (n *Node) proof(s *session, m *wire.Record, r record.Record) {
+	if s.admission.stage != stageProver {
+		return
+	}
+	i := slices.IndexFunc(s.proofs, func(p proven) bool { return p.object == m.Object })
+	switch {
+	case i >= 0:
+		s.proofs[i].record = r
+	case len(s.proofs) == ObjectsMax:
+		n.answerRecord(s, m, r.Digest, refusal.Full)
+		return
+	default:
+		s.proofs = append(s.proofs, proven{m.Object, r})
+	}
+	n.answerRecord(s, m, r.Digest, refusal.OK)
+}
+
+// proofReady takes the joiner's word that it has sent everything, if it has.
+func (n *Node) proofReady(s *session, m *wire.JoinReady) {
+	slices.SortFunc(s.proofs, func(a, b proven) int { return compareObjects(a.object, b.object) })
+	var sum record.Sum
+	for i := range s.proofs {
+		sum.Add(s.proofs[i].object, &s.proofs[i].record)
+	}
+	s.complete = sum.Table() == m.Table
+}
+
+// giveProof sends the authority the records that it has not acknowledged yet; then, that it has
+// them all.
+func (n *Node) giveProof(s *session) {
+	if !s.proving || n.state != Joining {
+		return
+	}
+	whole := true
+	for i := range n.objects.All() {
+		o := &n.objects.All()[i]
+		r := o.Newest()
+		if r.IsZero() || slices.Contains(s.proved, r.Digest) {
+			continue
+		}
+		whole = false
+		m := r.Message(wire.Record{Mode: wire.Proof, Object: o.ID, Home: n.self, Boot: n.c.Boot,
+			AuthorityBoot: s.boot})
+		if !n.lend(s, m, r.Digest) {
+			return
+		}
+	}
+	if whole {
+		n.send(s, &wire.JoinReady{Nonce: s.joining, Table: n.tableBut(nil)})
+	}
+}
+
+// provers are the sessions whose joiners prove the newest epoch, and whether it pays to wait for
+// one of them that is still sending.
+func (n *Node) provers() (ready []*session, wait bool) {
+	newest := max(1, n.marks.Activated)
+	for i := range n.sessions {
+		if a := &n.sessions[i].admission; a.stage == stageProver {
+			newest = max(newest, a.proof)
+		}
+	}
+	late := n.now.Sub(n.started) >= n.c.Timing.Fail+when.Span(proofMS)
+	for i := range n.sessions {
+		s := &n.sessions[i]
+		switch {
+		case s.admission.stage != stageProver || s.admission.proof != newest:
+		case s.complete:
+			ready = append(ready, s)
+		default:
+			wait = wait || !late
+		}
+	}
+	return ready, wait
+}
+
+// takeProofs makes the provers' records this authority's own: of each object the newest.
+func (n *Node) takeProofs(from []*session) {
+	for _, s := range from {
+		for i := range s.proofs {
+			p := &s.proofs[i]
+			o := n.rowFor(p.object)
+			if o != nil && p.record.After(o.Newest()) {
+				o.Replace(p.record)
+				o.Held = []route.Holding{{Boot: s.boot, Digest: p.record.Digest}}
+			} else if o != nil && p.record.Digest == o.Newest().Digest {
+				o.Hold(s.boot, p.record.Digest)
+			}
+		}
+	}
+}
