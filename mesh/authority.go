@@ -269,6 +269,7 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 		n.callOut(s, e) // an acknowledgement that nobody hears would only put the conviction off
 		return
 	}
+	n.mayServe(e)
 	e.Acked, e.LastAck = true, n.now
 	e.Asked(n.now, m.Nonce)
 	n.send(s, &wire.LeaseAck{Incarnation: e.Incarnation, Digest: m.Digest,
@@ -301,6 +302,7 @@ func (n *Node) hasViewed(e *member.Entry) {
 		return
 	}
 	e.Viewed = n.view().Epoch
+	n.hurryCommits()
 	n.pushHanded()
 	n.releaseHanded()
 	if !n.settled() {

@@ -176,9 +176,11 @@ func (n *Node) distribute(c *commit, o *route.Object) {
 		Boot: n.c.Boot, AuthorityBoot: n.view().AuthorityBoot})
 	for i := range n.members.All() {
 		e := &n.members.All()[i]
-		if n.c.Role == Member && e.ID != n.view().Authority ||
-			n.c.Role == Authority && slices.Contains(c.acked, e.ID) {
+		switch {
+		case n.c.Role == Member && e.ID != n.view().Authority:
 			continue
+		case n.c.Role == Authority && (slices.Contains(c.acked, e.ID) || e.Viewed < n.view().Epoch):
+			continue // what it lacks of the table comes first
 		}
 		if s := n.best(e.ID, e.Boot); s != nil {
 			n.lend(s, m, o.Staged.Digest)
@@ -225,6 +227,14 @@ func (n *Node) publishStaged(o *route.Object) {
 		n.answer(c.from, n.reply(&c.q, o, reply))
 	}
 	n.dequeue(o.ID)
+}
+
+// hurryCommits has the commits under way sent again at the end of this step: somebody can take them
+// now.
+func (n *Node) hurryCommits() {
+	for i := range n.commits {
+		n.commits[i].sent = n.now.Add(-resendMS)
+	}
 }
 
 // commitTime sends again what has not been acknowledged, publishes what nobody else has to hold any

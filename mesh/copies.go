@@ -171,7 +171,7 @@ func (n *Node) replicated(s *session, m *wire.Record, r record.Record) {
 func (n *Node) passOn(home id.Node, o *route.Object, m *wire.Record) {
 	for i := range n.members.All() {
 		e := &n.members.All()[i]
-		if e.ID == home || o.Holds(e.Boot) || e.Health == detect.Failed {
+		if e.ID == home || o.Holds(e.Boot) || e.Health == detect.Failed || e.Viewed < n.view().Epoch {
 			continue
 		}
 		if s := n.best(e.ID, e.Boot); s != nil {
@@ -257,6 +257,7 @@ func (n *Node) recordRefuse(s *session, m *wire.RecordRefuse) {
 		return
 	}
 	s.repaid(m.Ack.Digest)
+	s.rest = n.now.Add(resendMS)
 	if n.c.Role == Member && n.state == Joined && m.Word == refusal.Full {
 		n.neverBegun(m)
 	}

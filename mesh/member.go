@@ -36,6 +36,7 @@ type memberState struct {
 
 	incoming wire.Move // an object that is to become this node's, MoveEpoch 0 for none
 	offer    offer     // a newer view than the one that is installed
+	torn     bool      // records have been dropped that the next view will bring again
 }
 
 func (n *Node) memberLinkUp(s *session) {

@@ -161,6 +161,9 @@ func (n *Node) paused(d when.Span, kind string) {
 		n.excuseAdmissions(d)
 		n.excuseRecords(d)
 	}
+	if kind == "rtc" {
+		n.age(d)
+	}
 	n.member.lease.Zero()
 	n.member.asked = n.now.Add(-n.c.Timing.Ask()) // a member asks again at once
 	n.lookAgain()

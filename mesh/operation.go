@@ -152,7 +152,7 @@ func (n *Node) try(p *op) {
 		return
 	}
 	if p.q.Op == wire.Stat && p.q.Class == wire.StaleOK && n.view().Epoch != 0 {
-		n.readStale(p)
+		n.askStale(p)
 		return
 	}
 	if p.target == n.self && n.view().Epoch != 0 {

@@ -255,6 +255,10 @@ func (n *Node) rechecked(in Rechecked) {
 		return
 	}
 	n.staged = staged{}
+	if g.q.Class == wire.StaleOK {
+		n.readStale(&g)
+		return
+	}
 	o := n.objects.Find(g.q.Object)
 	switch w := n.writable(g.q.Object); {
 	case g.epoch != n.view().Epoch || o == nil || o.Lease != route.Active:

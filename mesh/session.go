@@ -30,9 +30,10 @@ type session struct {
 	told      pace      // telling the peer that it is stale
 	refusals  pace      // saying that it was refused
 
-	synchronizes bool     // its peer has asked for records, and is sent those that it lacks
-	proofs       []proven // of a joiner, for an authority that has been restarted
-	complete     bool     // these are all
+	synchronizes bool         // its peer has asked for records, and is sent those that it lacks
+	rest         when.Instant // it has refused one: it is sent none before this
+	proofs       []proven     // of a joiner, for an authority that has been restarted
+	complete     bool         // these are all
 
 	// A member's.
 	challenge id.Nonce // the latest one that was answered with a Join
@@ -68,6 +69,7 @@ func (n *Node) linkUp(in LinkUp) {
 	s := session{id: in.Session, key: in.Key, peer: id.NodeOf(in.Key), since: n.now, heard: n.now}
 	s.sent = n.now
 	n.sessions = append(n.sessions, s)
+	n.sayAgain()
 	if n.c.Role == Member {
 		n.memberLinkUp(&n.sessions[len(n.sessions)-1])
 	}

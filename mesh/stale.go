@@ -16,48 +16,81 @@ import (
 // was the newest at the instant up to which this node knows that it was in the view: nothing is
 // published that it does not hold. With a record in doubt, at the instant when that came.
 //
-// Homes tell the others what they have published at most once a second, and once for each record.
+// Both clocks are read after the request has come, for a machine that was frozen does not know by
+// its counter how old it is. Homes tell the others what they have published at most once a second,
+// and once for each record.
 
-// readStale answers a stale-ok read here.
-func (n *Node) readStale(p *op) {
-	q := &p.q
+// askStale checks a stale-ok read of this node's own client; the answer waits for the clocks.
+func (n *Node) askStale(p *op) {
+	q, who := &p.q, from{op: p.serial, node: n.self}
 	w := n.capable(q, n.self, n.view().Epoch)
-	o := n.objects.Find(q.Object)
 	switch {
 	case w != refusal.OK:
 	case n.halted != refusal.OK:
 		w = n.halted
-	case n.c.Role == Member && n.member.lease.Sent() == 0:
-		w = refusal.NotCurrent // it has never been in a view, as far as it knows
-	case o == nil || n.never(o):
-		w = refusal.NoObject
+	case n.member.torn, n.c.Role == Member && n.member.lease.Sent() == 0:
+		w = refusal.NotCurrent // it holds no table
+	case n.staged.ticket != 0:
+		w = refusal.Full // the adapter has not answered the last Recheck
 	}
 	if w != refusal.OK {
-		n.answerRefused(from{op: p.serial, node: n.self}, q, w)
+		n.answerRefused(who, q, w)
 		return
 	}
-	rep := n.reply(q, o, replay.Reply{Version: o.Record.Version, Durability: wire.None})
+	n.ticket++
+	n.staged = staged{n.ticket, *q, who, n.view().Epoch, n.pauses}
+	n.out.add(Recheck{n.ticket})
+}
+
+// readStale answers a stale-ok read with what this node holds.
+func (n *Node) readStale(g *staged) {
+	o := n.objects.Find(g.q.Object)
+	if o == nil || n.never(o) {
+		n.answerRefused(g.from, &g.q, refusal.NoObject)
+		return
+	}
+	rep := n.reply(&g.q, o, replay.Reply{Version: o.Record.Version, Durability: wire.None})
 	rep.Home, rep.HomeEpoch = o.Route, o.RouteEpoch
 	rep.AgeMS = uint32(min(n.ageOf(o), when.Span(1)<<32-1))
-	n.answer(from{op: p.serial, node: n.self}, rep)
+	n.answer(g.from, rep)
 }
 
 // ageOf is for how long the published record here may have been out of date.
 func (n *Node) ageOf(o *route.Object) when.Span {
-	known := n.now
+	var age when.Span
 	if n.c.Role == Member {
-		known = n.member.lease.Sent()
+		age = n.member.lease.Age(n.clocks())
 	}
-	if !o.Staged.IsZero() && o.Lease == route.NoLease {
-		known = min(known, o.StagedAt)
+	if !o.Staged.IsZero() && o.Lease != route.Active {
+		age = max(age, n.now.Sub(o.StagedAt))
 	}
-	return max(0, n.now.Sub(known))
+	return age
 }
 
 // said notes that the others are still to be told what has been published of an object.
 func (n *Node) said(o id.Object) {
 	if !slices.Contains(n.unsaid, o) && n.others() > 0 {
 		n.unsaid = append(n.unsaid, o)
+	}
+}
+
+// sayAgain has the others told again what is published, as far as this node is the one to say it: a
+// session that has ended may have taken the news with it. The authority passes on what it knows.
+func (n *Node) sayAgain() {
+	for i := range n.objects.All() {
+		o := &n.objects.All()[i]
+		if !o.Record.IsZero() && (o.Lease == route.Active || n.c.Role == Authority) {
+			n.said(o.ID)
+		}
+	}
+}
+
+// age makes staged records older by a time in which the counter stood still.
+func (n *Node) age(d when.Span) {
+	for i := range n.objects.All() {
+		if o := &n.objects.All()[i]; !o.Staged.IsZero() {
+			o.StagedAt = o.StagedAt.Add(-d)
+		}
 	}
 }
 
@@ -69,7 +102,8 @@ func (n *Node) sayPublished() {
 	slices.SortFunc(n.unsaid, compareObjects)
 	m := &wire.Published{}
 	for _, id := range n.unsaid {
-		if o := n.objects.Find(id); o != nil && o.Lease == route.Active && !o.Record.IsZero() {
+		o := n.objects.Find(id)
+		if o != nil && !o.Record.IsZero() && (o.Lease == route.Active || n.c.Role == Authority) {
 			m.Rows = append(m.Rows, wire.PublishedRow{Object: id, Epoch: o.Record.Epoch,
 				Version: o.Record.Version})
 		}
@@ -100,7 +134,7 @@ func (n *Node) published(s *session, m *wire.Published) {
 	for i := range m.Rows {
 		r := &m.Rows[i]
 		o := n.objects.Find(r.Object)
-		if o == nil || o.Lease != route.NoLease || n.c.Role == Authority && n.holder(o) != s.peer {
+		if o == nil || o.Lease == route.Active || n.c.Role == Authority && n.holder(o) != s.peer {
 			continue
 		}
 		if r.Epoch > o.Staged.Epoch || r.Epoch == o.Staged.Epoch && r.Version >= o.Staged.Version {

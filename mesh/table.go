@@ -6,6 +6,7 @@ import (
 
 	"holdfast/mesh/home"
 	"holdfast/mesh/id"
+	"holdfast/mesh/member"
 	"holdfast/mesh/record"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
@@ -132,6 +133,7 @@ func compareObjects(a, b id.Object) int { return bytes.Compare(a[:], b[:]) }
 // dropUnkept drops the records that the offered table should say more about, when it turned out
 // after everything had been sent that this node has others.
 func (n *Node) dropUnkept(o *offer) {
+	n.member.torn = true
 	keeps := n.keepsIn(o)
 	for i := range n.objects.All() {
 		if row := &n.objects.All()[i]; !keeps(row) {
@@ -236,6 +238,7 @@ func (n *Node) joinState(s *session, m *wire.JoinState) {
 
 // forgetRecords drops every record: those of a joiner never win.
 func (n *Node) forgetRecords() {
+	n.member.torn = true
 	for i := range n.objects.All() {
 		n.objects.All()[i].Replace(record.Record{})
 	}
@@ -247,8 +250,8 @@ func (n *Node) forgetRecords() {
 // viewReq takes the question of a member, or of a learner, for the records that it lacks.
 func (n *Node) viewReq(s *session, m *wire.ViewReq) {
 	e := n.members.Find(s.peer)
-	member := e != nil && e.Boot == s.boot
-	if !member && s.admission.stage != stageLearner {
+	in := e != nil && e.Boot == s.boot
+	if !in && s.admission.stage != stageLearner {
 		n.current(s, 0)
 		return
 	}
@@ -264,16 +267,16 @@ func (n *Node) viewReq(s *session, m *wire.ViewReq) {
 // synchronize sends a session as many of the records that its peer lacks as it has credit for, and
 // then the view, or the JoinState, that stands for them.
 func (n *Node) synchronize(s *session) {
-	if !s.synchronizes {
+	if !s.synchronizes || n.now < s.rest {
 		return
 	}
 	e := n.members.Find(s.peer)
-	member := e != nil && e.Boot == s.boot
+	in := e != nil && e.Boot == s.boot
 	whole := true
 	for i := range n.objects.All() {
 		o := &n.objects.All()[i]
 		r := o.Newest()
-		own := member && o.Handed == 0 && stays(o, &e.Member, e.Viewed)
+		own := in && o.Handed == 0 && stays(o, &e.Member, e.Viewed)
 		if r.IsZero() || own || o.Holds(s.boot) {
 			continue
 		}
@@ -286,7 +289,7 @@ func (n *Node) synchronize(s *session) {
 	}
 	switch {
 	case !whole:
-	case member:
+	case in:
 		s.synchronizes = false
 		if e.Viewed < n.view().Epoch {
 			n.push(e)
@@ -340,7 +343,8 @@ func (n *Node) holders() []id.Node {
 // served already.
 func (n *Node) handedOver(s *session, m *wire.Record, r record.Record) {
 	o := n.objects.Find(m.Object)
-	if o == nil || o.Former == 0 || o.Former != s.boot || n.state != Joined {
+	if o == nil || o.Former == 0 || o.Former != s.boot || n.state != Joined ||
+		o.Home == n.self && !n.awaits(o.ID) {
 		no := &wire.RecordRefuse{Ack: wire.RecordAck{Epoch: n.view().Epoch,
 			AuthorityBoot: n.c.Boot, Object: m.Object, Digest: r.Digest, Node: n.self,
 			Boot: n.c.Boot}, Word: refusal.NotHome}
@@ -354,6 +358,16 @@ func (n *Node) handedOver(s *session, m *wire.Record, r record.Record) {
 	o.Hold(s.boot, r.Digest)
 	n.answerRecord(s, m, r.Digest, refusal.OK)
 	n.pushHanded()
+}
+
+// mayServe notes that a member is about to get a lease: what it is the home of is handed over no
+// more.
+func (n *Node) mayServe(e *member.Entry) {
+	for i := range n.objects.All() {
+		if o := &n.objects.All()[i]; o.Home == e.ID {
+			o.Former = 0
+		}
+	}
 }
 
 // pushHanded sends the records that were handed over to the new homes, if those have installed the

@@ -66,6 +66,7 @@ type soak struct {
 	flowed   int64 // minutes
 	events   int64
 	commits  int64
+	durables int64 // acknowledged as replicated
 	ended    int64 // worlds
 	measures sim.Measures
 	failed   []sim.Result
@@ -110,6 +111,7 @@ func (s *soak) add(r sim.Result) {
 	s.flowed += r.Minutes
 	s.events += r.Events
 	s.commits += r.Commits
+	s.durables += r.Durables
 	least := s.measures.Slack.Least
 	if s.measures.Add(&r.Measures); s.measures.Slack.Least < least || s.closest == 0 {
 		s.closest = r.Seed
@@ -124,6 +126,7 @@ func (s *soak) report(to *os.File) {
 	fmt.Fprintf(to, "worlds      %d, seeds %d to %d\n", s.ended, s.first, s.next-1)
 	fmt.Fprintf(to, "simulated   %.0f h, %.0f h of them with commits flowing, %d commits\n",
 		float64(s.lived)/float64(sim.Hour), float64(s.flowed)/60, s.commits)
+	fmt.Fprintf(to, "replicated  %d commits acknowledged as such\n", s.durables)
 	busy := busy().Seconds()
 	fmt.Fprintf(to, "steps       %d, %.0f a second, in %s on %d cores\n", s.events,
 		float64(s.events)/s.took.Seconds(), s.took.Round(time.Second), runtime.NumCPU())

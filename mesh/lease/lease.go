@@ -107,5 +107,15 @@ func (w *Write) Left(now Clocks) when.Span {
 // Sent is when the latest acknowledged request was sent, zero before the first.
 func (w *Write) Sent() when.Instant { return w.from.Counter }
 
+// Age is how long ago the latest acknowledged request was sent, by the clock that says the longest
+// time: a second clock counts a whole second against us.
+func (w *Write) Age(now Clocks) when.Span {
+	age := max(0, now.Counter.Sub(w.from.Counter))
+	if w.Both && now.Second != when.NoSecond && w.from.Second != when.NoSecond {
+		age = max(age, now.Second.Sub(w.from.Second)+when.Second)
+	}
+	return age
+}
+
 // Acked is when the latest answer arrived, zero before the first.
 func (w *Write) Acked() when.Instant { return w.acked }

@@ -28,7 +28,10 @@ type client struct {
 	highest uint64
 	lease   id.Epoch // highest is of this home epoch
 	home    id.Node
-	done    []bool // by sequence number, whether it was executed
+	done    []uint64 // by sequence number, the version that it made; 0: none
+
+	floor   durable // what had been acknowledged when the request was asked first
+	emptied int64
 }
 
 const (
@@ -38,7 +41,7 @@ const (
 )
 
 func newClient(w *world, i int) *client {
-	c := &client{w: w, index: i, boot: id.Boot(w.random.next() | 1), done: []bool{true}}
+	c := &client{w: w, index: i, boot: id.Boot(w.random.next() | 1), done: []uint64{0}}
 	c.id[0] = byte(i + 1)
 	return c
 }
@@ -57,10 +60,10 @@ func (c *client) act() {
 func (c *client) next() {
 	w := c.w
 	c.busy, c.tries, c.object = true, 0, w.random.below(len(objectNames))
-	c.done = append(c.done, false)
+	c.done = append(c.done, 0)
 	seq := uint64(len(c.done) - 1)
 	c.q = mesh.Request{Name: objectNames[c.object], Op: wire.Commit, Class: wire.Lease,
-		Durability: wire.Local, IfVersion: wire.AnyVersion,
+		Durability: wire.Replicated, IfVersion: wire.AnyVersion,
 		Identity: wire.Request{Client: c.id, Boot: c.boot, Seq: seq}}
 	c.q.Value = binary.BigEndian.AppendUint16(nil, uint16(c.index))
 	c.q.Value = binary.BigEndian.AppendUint64(c.q.Value, seq)
@@ -71,6 +74,12 @@ func (c *client) next() {
 		c.q.Op = wire.Stat
 	case 3:
 		c.q.IfVersion = uint64(w.random.below(5))
+	case 4:
+		c.q.Durability = wire.Local
+	case 5:
+		if w.random.one(2) {
+			c.q.Op, c.q.Class = wire.Stat, wire.StaleOK
+		}
 	}
 }
 
@@ -87,6 +96,7 @@ func (c *client) try() {
 	if c.tries == 0 {
 		c.q.FirstEpoch = epoch
 		c.highest, c.home, c.lease = w.judge.acknowledged(c.object)
+		c.floor, c.emptied = w.judge.objects[c.object].durable, w.judge.emptied
 	}
 	c.tries++
 	c.q.Capability = w.mint(m, c.object, epoch)
@@ -109,6 +119,7 @@ func (c *client) answered(m *machine, a mesh.Answer) {
 	}
 	if word == refusal.OK {
 		w.judge.told(c, &a.Reply)
+		w.judge.kept(c, &a.Reply)
 	}
 	c.busy = false
 	c.at = w.now + w.random.upTo(w.plan.think)

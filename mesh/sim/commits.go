@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/binary"
 	"strconv"
 
 	"holdfast/mesh/id"
@@ -16,6 +15,9 @@ func (j *judge) versions(m *machine, i int) {
 	epoch, version, value := m.look.Record(objects[i])
 	before := s.have[i]
 	s.have[i] = version
+	if version > 0 && version != before {
+		j.once(m, value, version, epoch)
+	}
 	if version <= before || !s.holds[i] || !m.look.Joined() || epoch != m.look.Epoch() ||
 		epoch == h.epoch && version == h.version {
 		return // it has not changed, or a lab move has brought it
@@ -23,7 +25,6 @@ func (j *judge) versions(m *machine, i int) {
 	j.committed()
 	if !m.look.Alone(objects[i]) {
 		h.epoch, h.version = epoch, version
-		j.once(m, value)
 		return // every member holds it: no lease is needed
 	}
 	switch {
@@ -36,20 +37,6 @@ func (j *judge) versions(m *machine, i int) {
 			strconv.FormatUint(version, 10)+" after "+strconv.FormatUint(h.version, 10))
 	}
 	h.epoch, h.version = epoch, version
-	j.once(m, value)
-}
-
-// once checks that a client's request is executed for the first time: its value names it.
-func (j *judge) once(m *machine, value []byte) {
-	if len(value) != valueSize {
-		return // a lab step's
-	}
-	c := j.w.clients[binary.BigEndian.Uint16(value)]
-	seq := binary.BigEndian.Uint64(value[2:])
-	if c.done[seq] {
-		j.wrong(m, "executes request "+strconv.FormatUint(seq, 10)+" twice")
-	}
-	c.done[seq] = true
 }
 
 // acknowledged is the highest version that a home has acknowledged for an object, and under which

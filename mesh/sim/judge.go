@@ -19,6 +19,7 @@ import (
 //	    acknowledged, it has not forgotten; no request is executed twice
 //	I8  every line of evidence is one
 //	I9  nobody is convicted without a reason, and nobody talks without end
+//	I10 what was acknowledged as replicated is not lost; a copy is no older than it says
 //
 // A node's right to commit begins with a step, with the end of a wait that it knows of, or when the
 // machine runs again, and it ends at any time. So what two nodes may do at the same instant, they
@@ -36,6 +37,8 @@ type judge struct {
 	highest  id.Epoch    // the authority's, in former boots
 	objects  []history
 	commits  int64
+	durables int64 // acknowledged as replicated
+	emptied  int64 // how often an authority had to start empty
 	measured Measures
 
 	minute   Time  // the latest one in which something was committed
@@ -68,9 +71,11 @@ type history struct {
 	told   bool
 
 	// What has been acknowledged.
-	acked uint64
-	home  id.Node
-	lease id.Epoch
+	acked   uint64
+	home    id.Node
+	lease   id.Epoch
+	durable durable
+	acks    []acknowledgement
 }
 
 func (j *judge) begin() {

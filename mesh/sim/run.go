@@ -15,6 +15,7 @@ type Result struct {
 	Lived    Time   // simulated true time
 	Minutes  int64  // in which something was committed
 	Commits  int64
+	Durables int64 // acknowledged as replicated
 	Measures Measures
 }
 
@@ -55,6 +56,7 @@ func text(r any) string {
 func (w *world) result(seed uint64) Result {
 	r := Result{Seed: seed, Verdict: w.judge.verdict, Hash: w.hash, Plan: w.plan.String(),
 		Events: w.events, Lived: w.now, Minutes: w.judge.minutes, Commits: w.judge.commits,
+		Durables: w.judge.durables,
 		Measures: w.judge.measured}
 	if w.log != nil {
 		r.Log = w.log.String()
@@ -111,6 +113,7 @@ func (w *world) calm() {
 	}
 	if w.run(began+recoveryMax, w.whole) {
 		w.judge.measured.Recovery.note(w.now - began)
+		w.judge.allKept()
 	} else if w.judge.verdict == "" {
 		w.judge.wrong(w.machines[0], "is not in a whole mesh: "+w.broken())
 	}
@@ -133,6 +136,7 @@ func (w *world) operator() {
 	if w.judge.verdict != "" || m.look.Joined() {
 		return
 	}
+	w.judge.empties()
 	m.kill()
 	if m.chip.load().Lost {
 		m.config.Epoch = id.Epoch(len(w.judge.digests))
