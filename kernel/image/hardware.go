@@ -143,33 +143,3 @@ func macOf(address netip.Addr) [6]byte {
 	b := address.As4()
 	return [6]byte{0x02, 0, 0, 0, 0, b[3]}
 }
-
-// figures is what kernel, stack and controller count. Ticks are the counter's.
-func (hw *hardware) figures(add func(name string, value uint64)) {
-	now, k := sys.Counter(), sys.ReadStats()
-	add("counter_hz", uint64(sys.CounterHz()))
-	add("kernel_boot_ticks", k.Started-k.Entered)
-	add("kernel_busy_ticks", now-k.Entered-k.IdleTicks)
-	add("kernel_idle_ticks", k.IdleTicks)
-	add("kernel_switches", k.Switches)
-	add("kernel_interrupts", k.Interrupts)
-	add("kernel_signals", k.Signals)
-	add("kernel_threads", uint64(k.Threads))
-	add("kernel_console_waits", k.ConsoleWaits)
-	add("kernel_console_lost", uint64(k.ConsoleLost))
-	add("kernel_keys_lost", uint64(k.KeysLost))
-	add("kernel_ram_bytes", uint64(k.RAM))
-	add("kernel_pages_in_use", uint64(k.PagesInUse))
-	add("kernel_pages_touched", uint64(k.PagesTouched))
-	s := hw.stack.Stats() // there is a stack when anybody asks over it
-	add("net_frames_taken", s.FramesTaken)
-	add("net_frames_dropped", s.FramesMalformed+s.FramesNotMine+s.FramesOtherType)
-	add("net_frames_sent", s.FramesSent)
-	add("net_frames_lost", s.FramesLost)
-	add("net_packets_malformed", s.PacketsMalformed+s.SegmentsInvalid)
-	add("net_retransmissions", s.SegmentsRetransmitted)
-	add("net_connections", s.ConnectionsOpen)
-	e := hw.port.Stats()
-	add("enet_receive_errors", e.Overrun+e.TooLong+e.Bad+e.TooShort)
-	add("enet_ring_full", e.RingFull)
-}

@@ -162,10 +162,10 @@ func (n *Node) netCommand(_ context.Context, say say, words []string) bool {
 
 // sayFigures says the node's figures whose names begin in one of these ways.
 func (n *Node) sayFigures(say say, prefixes ...string) bool {
-	n.figures(func(name string, v uint64) {
+	n.figures(func(f Figure) {
 		for _, prefix := range prefixes {
-			if strings.HasPrefix(name, prefix) {
-				say(name + "=" + strconv.FormatUint(v, 10))
+			if strings.HasPrefix(f.Name, prefix) {
+				say(f.Name + "=" + strconv.FormatUint(f.Value, 10))
 			}
 		}
 	})

@@ -25,6 +25,7 @@ func (e linkEvent) handle(l *loop) {
 			Str("remote", e.Remote).Int("slot", int64(e.Slot)))
 		l.step(mesh.LinkUp{Session: mesh.Session(e.Session), Key: e.Key})
 	case link.Arrived:
+		l.hear(e.Session)
 		// What was on its way when the session was closed is nobody's any more.
 		if !l.closing[e.Session] {
 			l.step(mesh.Frame{Session: mesh.Session(e.Session), Data: e.Data})
@@ -33,6 +34,7 @@ func (e linkEvent) handle(l *loop) {
 		l.step(mesh.Drained{Session: mesh.Session(e.Session)})
 	case link.Down:
 		delete(l.closing, e.Session)
+		delete(l.heard, e.Session)
 		l.down(e)
 		l.step(mesh.LinkDown{Session: mesh.Session(e.Session)})
 	case link.Refused:
@@ -40,6 +42,15 @@ func (e linkEvent) handle(l *loop) {
 	default:
 		panic("node: unknown link event")
 	}
+}
+
+// hear notes that a frame came, for the figures: the protocol's detector has a clock of its own.
+func (l *loop) hear(s link.Session) {
+	now := l.clock()
+	if before, ok := l.heard[s]; ok {
+		l.stats.gaps.observe(now.Sub(before))
+	}
+	l.heard[s] = now
 }
 
 // down says why a session is over. A peer that takes nothing is a decision of this node's: `local`

@@ -60,8 +60,9 @@ type loop struct {
 	every  when.Span    // the longest between two ticks
 	ticked when.Instant // when the latest one was
 
-	closing map[link.Session]bool        // closed, but Down has not come yet
-	said    map[link.Reason]when.Instant // when a refusal with that reason was last a row
+	closing map[link.Session]bool         // closed, but Down has not come yet
+	heard   map[link.Session]when.Instant // when its latest frame came
+	said    map[link.Reason]when.Instant  // when a refusal with that reason was last a row
 	ticket  mesh.Ticket
 	asked   map[mesh.Ticket]chan<- mesh.Answer
 
@@ -77,6 +78,10 @@ type loopStats struct {
 	refused  atomic.Uint64 // connections that did not become a session
 	unread   atomic.Uint64 // readings of the second clock that failed
 	mutable  atomic.Bool   // whether the node may commit, as of the latest tick
+	lease    atomic.Int64  // milliseconds left of the write lease, as of the latest tick
+
+	gaps   *histogram // between two frames of a session
+	leases *histogram // what is left of the write lease, at every tick with one
 }
 
 // lateMS is how late a tick is before it is counted: more than scheduling alone costs.
@@ -91,6 +96,12 @@ func newLoop(m Machine, log *log) *loop {
 		closing: make(map[link.Session]bool),
 		said:    make(map[link.Reason]when.Instant),
 		asked:   make(map[mesh.Ticket]chan<- mesh.Answer),
+		heard:   make(map[link.Session]when.Instant),
+		stats: loopStats{
+			gaps: newHistogram(10, 100, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 5_500, 6_000, 8_000,
+				10_000, 12_000),
+			leases: newHistogram(250, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 5_500, 6_000),
+		},
 	}
 }
 
@@ -169,7 +180,13 @@ func (l *loop) tell() {
 	l.step(mesh.Tick{Second: l.readSecond()})
 	now := l.clock()
 	l.ticked = now
-	l.stats.mutable.Store(l.core.Status(now).Mutable)
+	mutable := l.core.Status(now).Mutable
+	l.stats.mutable.Store(mutable)
+	left, _ := l.core.AuthorityRow(now).GetSpan("write_lease_ms")
+	l.stats.lease.Store(int64(left))
+	if mutable {
+		l.stats.leases.observe(left)
+	}
 }
 
 // readSecond reads the second clock.

@@ -39,9 +39,9 @@ type Machine struct {
 	Restart, PowerOff func()
 	// Threads lists the threads that the program runs on; nil when nobody knows.
 	Threads func() []Thread
-	// Figures adds what the machine counts to GET /mesh/stats; nil when it counts nothing. Several
-	// goroutines may call it.
-	Figures func(add func(name string, value uint64))
+	// Figures adds what the machine counts; nil when it counts nothing. Several goroutines may call
+	// it.
+	Figures func(add func(Figure))
 }
 
 // Entropy is the machine's part in seeding the random generator (spec/system.md section 2).

@@ -14,7 +14,9 @@ import (
 
 // site is the node's pages (evidence.md, "HTTP").
 func (n *Node) site() web.Site {
-	s := web.Site{Mesh: n.meshPage, Stats: n.statsPage, Log: n.logPage}
+	s := web.Site{
+		Mesh: n.meshPage, Stats: n.statsPage, Metrics: n.metricsPage, Log: n.logPage,
+	}
 	if n.loop == nil {
 		s.Mesh, s.NoMesh = n.singlePage, n.noMesh
 		return s
@@ -132,37 +134,49 @@ func (n *Node) logPage(after uint64) web.Answer {
 // statsPage is the node's own figures, one a line.
 func (n *Node) statsPage() web.Answer {
 	var p page
-	n.figures(func(name string, v uint64) {
-		p.WriteString(name)
+	n.figures(func(f Figure) {
+		p.WriteString(f.Name)
 		p.WriteByte('=')
-		p.WriteString(strconv.FormatUint(v, 10))
+		p.WriteString(strconv.FormatUint(f.Value, 10))
 		p.WriteByte('\n')
 	})
 	return p.answer()
 }
 
 // figures is what the node and its machine count.
-func (n *Node) figures(add func(name string, v uint64)) {
-	add("now_ms", uint64(n.machine.Clock()))
-	add("console_lost", n.log.Lost())
+func (n *Node) figures(add func(Figure)) {
+	total := func(name, help string, v uint64) { add(Figure{Name: name, Help: help, Value: v}) }
+	gauge := func(name, help string, v uint64) {
+		add(Figure{Name: name, Help: help, Gauge: true, Value: v})
+	}
+	gauge("now_ms", "Milliseconds since boot.", uint64(n.machine.Clock()))
+	total("console_lost", "Lines for which the console's queue had no room.", n.log.Lost())
 	if n.web != nil {
-		add("http_refused", n.web.Refused())
+		total("http_refused", "Connections turned away because there were too many.", n.web.Refused())
 	}
 	if n.loop != nil {
-		add("link_overrate", n.links.Overrate())
-		add("link_refused", n.loop.stats.refused.Load())
-		add("loop_steps", n.loop.stats.steps.Load())
-		add("loop_ticks", n.loop.stats.ticks.Load())
-		add("loop_late_ticks", n.loop.stats.lateTick.Load())
-		add("loop_late_max_ms", uint64(n.loop.stats.lateMax.Load()))
-		add("second_clock_unread", n.loop.stats.unread.Load())
-		mutable := uint64(0)
-		if n.loop.stats.mutable.Load() {
-			mutable = 1
-		}
-		add("mutable", mutable)
+		n.loopFigures(total, gauge)
 	}
 	if n.machine.Figures != nil {
 		n.machine.Figures(add)
 	}
+}
+
+// loopFigures is what the loop and the links count.
+func (n *Node) loopFigures(total, gauge func(name, help string, v uint64)) {
+	s := &n.loop.stats
+	total("link_overrate", "Connections not taken because too many were offered.", n.links.Overrate())
+	total("link_refused", "Connections that did not become a session.", s.refused.Load())
+	total("loop_steps", "Steps of the protocol.", s.steps.Load())
+	total("loop_ticks", "Ticks of the protocol.", s.ticks.Load())
+	total("loop_late_ticks", "Ticks more than 20 ms late.", s.lateTick.Load())
+	gauge("loop_late_max_ms", "The latest tick, in milliseconds.", uint64(s.lateMax.Load()))
+	total("second_clock_unread", "Readings of the second clock that failed.", s.unread.Load())
+	mutable := uint64(0)
+	if s.mutable.Load() {
+		mutable = 1
+	}
+	gauge("mutable", "Whether the node may commit, as of the latest tick.", mutable)
+	gauge("write_lease_ms", "Milliseconds left of the write lease, as of the latest tick.",
+		uint64(s.lease.Load()))
 }

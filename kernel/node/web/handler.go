@@ -21,6 +21,7 @@ GET  /mesh/homes        every object and its home
 GET  /mesh/route        authority, fences, results, counters
 GET  /mesh/log?after=N  what happened, line by line
 GET  /mesh/stats        figures of this node
+GET  /metrics           the same and more, for Prometheus
 POST /mesh/step/N       a lab step, body cap=<base64url>
 GET  /objects/{name}    an object's value
 PUT  /objects/{name}    a new value, in the body
@@ -107,6 +108,9 @@ var pages = map[string]page{
 	logPath: {answer: handler.log},
 	"/mesh/stats": {
 		answer: func(h handler, _ *http.Request) Answer { return h.site.Stats() },
+	},
+	"/metrics": {
+		answer: func(h handler, _ *http.Request) Answer { return h.site.Metrics() },
 	},
 	"/mesh/homes": {
 		answer: func(h handler, r *http.Request) Answer { return h.site.Homes(r.Context()) },

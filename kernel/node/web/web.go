@@ -12,6 +12,7 @@
 //	GET  /mesh/route        authority, fences, results, counters
 //	GET  /mesh/log?after=N  the evidence, numbered
 //	GET  /mesh/stats        the node's own figures
+//	GET  /metrics           the same and more, for Prometheus
 //	POST /mesh/step/N       a lab step; body cap=<base64url>
 //	GET  /objects/{name}    an object's value
 //	PUT  /objects/{name}    a new value, the body; 0 to BodyMax bytes
@@ -78,7 +79,9 @@ func Refuse(status int, line string) Answer { return Answer{Status: status, Body
 type Site struct {
 	Mesh  func(context.Context) Answer
 	Stats func() Answer
-	Log   func(after uint64) Answer
+	// Metrics is in the text format of Prometheus, and says so in its header.
+	Metrics func() Answer
+	Log     func(after uint64) Answer
 
 	// NoMesh answers for all that follows, which is nil then, at a node without a mesh. It is nil
 	// at a node with one.
