@@ -34,6 +34,7 @@ const (
 	IOMUXC = 0x020e0000 // pads
 	GPR    = 0x020e4000 // IOMUXC general purpose registers
 	GPT2   = 0x020e8000
+	CAAM   = 0x02140000 // 6UL only: nothing on the 6ULL, zeros in QEMU
 	ENET1  = 0x02188000
 	USDHC1 = 0x02190000
 	USDHC2 = 0x02194000
@@ -49,7 +50,9 @@ const (
 	UART5  = 0x021f4000
 	I2C4   = 0x021f8000
 	UART6  = 0x021fc000
-	RNGB   = 0x02284000 // 6ULL only: an external abort on the 6UL and in QEMU
+	RNGB   = 0x02284000 // 6ULL only, as all behind it: an external abort on the 6UL and in QEMU
+
+	IOMUXCSNVS = 0x02290000 // pads of the low-power domain; on the 6UL they are the IOMUXC's
 )
 
 // The ranges that hold registers, whole megabytes: the kernel maps them as device memory and
@@ -123,6 +126,26 @@ const (
 	// BootSize bytes.
 	BootPage = 0x80009000
 	BootSize = 2048
+)
+
+// Addresses of the Ethernet PHYs, both on the one management bus.
+const (
+	PHY1 = 2 // KSZ8081 at ENET1
+	PHY2 = 1 // KSZ8081 at ENET2
+)
+
+// GPIO5's lines to the board's shift register, a 74LV595, and what hangs on its outputs: the resets
+// of the PHYs among others, all released in ExpanderIdle. While the register is off, resistors
+// decide.
+const (
+	ExpanderLatch = 7
+	ExpanderOff   = 8
+	ExpanderData  = 10
+	ExpanderShift = 11
+
+	ExpanderENET1 = 1 << 1 // not reset
+	ExpanderENET2 = 1 << 2 // not reset
+	ExpanderIdle  = 0x57   // as Linux leaves it: HDMI, both PHYs, Bluetooth and the camera running
 )
 
 // Addresses on the board's I2C buses, seven bits.

@@ -28,8 +28,9 @@
 // for the chip, ignored by QEMU: DBSWP, RMII, the MDIO clock, the address filter (every frame on
 // the wire is delivered, so the layer above filters), frame check sequences (a received frame has
 // four bytes where it would be, of no value), padding of short frames. The chip also wants its
-// clock gate open, its pads muxed, the 50 MHz reference clock on and the PHY told to take it; Open
-// relies on those being done before it.
+// clock gate open, its pads muxed, the 50 MHz reference clock on and its PHY out of reset before
+// Open (packages ccm, iomuxc, analog, hc595). Open then sets up the EVK's PHY, a KSZ8081; QEMU has
+// another one, which needs nothing. Neither was seen on silicon.
 package enet
 
 import (
@@ -68,8 +69,10 @@ type Config struct {
 	DMA     uint32 // bus address of uncached memory, a multiple of 64
 	DMASize uint32 // its length, at least the constant DMASize
 
-	// MDIO is the base of another controller whose management bus the PHY may be on, 0 for none.
-	// On the EVK both PHYs are on one bus, which is muxed to one of the controllers.
+	// PHY is the PHY's address on its management bus, 0 to 31. MDIO is the base of another
+	// controller whose bus it may be on, 0 for none. On the EVK both PHYs are on one bus, which is
+	// muxed to one of the controllers: that one answers there does not mean that it is this port's.
+	PHY  int
 	MDIO uint32
 
 	// Interrupt gives one read for each time that the controller interrupted since the last one,
@@ -134,7 +137,10 @@ func Open(c Config) (*Port, error) {
 		return nil, err
 	}
 	var err error
-	if p.phy, err = findPHY(c.Base, c.MDIO); err != nil {
+	if p.phy, err = findPHY(c.PHY, c.Base, c.MDIO); err != nil {
+		return nil, err
+	}
+	if err := p.phy.setUp(); err != nil {
 		return nil, err
 	}
 	p.start(c.MAC)
@@ -149,6 +155,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("enet: DMA memory at %#x is not aligned to %d bytes", c.DMA, dmaAlign)
 	case c.DMASize < DMASize:
 		return fmt.Errorf("enet: %d bytes of DMA memory, needs %d", c.DMASize, DMASize)
+	case c.PHY < 0 || c.PHY >= phyAddresses:
+		return fmt.Errorf("enet: PHY address %d, want 0 to %d", c.PHY, phyAddresses-1)
 	case c.Interrupt == nil:
 		return errors.New("enet: no interrupt")
 	}

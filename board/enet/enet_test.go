@@ -269,15 +269,35 @@ func TestAFailedControllerEndsReceive(t *testing.T) {
 }
 
 func TestThePHYIsFoundOnEitherBus(t *testing.T) {
-	ksz8081 := [6]uint16{phyID1: 0x0022, phyID2: 0x1560}
 	own, other := newModel(t, modelBase), newModel(t, modelOther)
-	own.phy, other.phy = nil, map[int][6]uint16{31: ksz8081}
+	own.phy, other.phy = nil, map[int][6]uint16{1: evkPHY, 2: evkPHY}
 	p, err := own.tryOpen(t, Config{MDIO: modelOther})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if phy := p.PHY(); phy != (PHY{Address: 31, ID: 0x00221560}) {
+	if phy := p.PHY(); phy != (PHY{Address: 2, ID: 0x00221561}) || len(other.phyWrites) == 0 {
 		t.Errorf("PHY %+v", phy)
+	}
+}
+
+// evkPHY is a KSZ8081.
+var evkPHY = [6]uint16{phyID1: 0x0022, phyID2: 0x1561}
+
+func TestTheBoardsPHYIsSetUp(t *testing.T) {
+	m := newModel(t, modelBase)
+	m.phy, m.phyReset = map[int][6]uint16{1: evkPHY, 2: evkPHY}, 7
+	m.open(t)
+	want := "2:00=8000 2:1f=8190 2:04=0101 2:00=1200"
+	if got := strings.Join(m.phyWrites, " "); got != want || m.phyReset != 0 {
+		t.Errorf("%s, want %s; %d reads left", got, want, m.phyReset)
+	}
+}
+
+func TestAnotherPHYIsLeftAsItIs(t *testing.T) {
+	m := newModel(t, modelBase) // with QEMU's
+	m.open(t)
+	if len(m.phyWrites) != 0 {
+		t.Errorf("writes %s", m.phyWrites)
 	}
 }
 
@@ -288,7 +308,11 @@ func TestOpenFailsWithAReason(t *testing.T) {
 		want   string
 	}{
 		{"no PHY", func(m *model) { m.phy = nil }, "no PHY answers"},
-		{"a PHY address that floats low", func(m *model) { m.phy = map[int][6]uint16{0: {}} }, "no PHY"},
+		{"only another one's PHY", func(m *model) { m.phy = map[int][6]uint16{1: qemuPHY} }, "address 2"},
+		{"a PHY address that floats low", func(m *model) { m.phy = map[int][6]uint16{2: {}} }, "no PHY"},
+		{"a PHY that stays in its reset", func(m *model) {
+			m.phy, m.phyReset = map[int][6]uint16{2: evkPHY}, phyResetReads+1
+		}, "leave its reset"},
 		{"a management bus without clock", func(m *model) { m.deaf = true }, "management bus"},
 		{"a controller without clock", func(m *model) { m.stuck = true }, "reset"},
 	} {
@@ -321,6 +345,8 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		"odd memory":       func(c *Config) { c.DMA += 32 },
 		"one byte too few": func(c *Config) { c.DMASize-- },
 		"no interrupt":     func(c *Config) { c.Interrupt = nil },
+		"PHY 32":           func(c *Config) { c.PHY = 32 },
+		"PHY -1":           func(c *Config) { c.PHY = -1 },
 	} {
 		c := good
 		change(&c)

@@ -31,6 +31,8 @@ type model struct {
 	sent     [][]byte
 
 	phy         map[int][6]uint16 // registers of each PHY on the bus, by address
+	phyWrites   []string          // what was written to them
+	phyReset    int               // reads of the control register that a reset lasts
 	deaf        bool              // the management bus never finishes
 	stuck       bool              // the reset never finishes
 	blocked     bool              // the cable takes nothing: transmit descriptors stay ready
@@ -49,6 +51,7 @@ const (
 	modelBase  = 0x02188000
 	modelOther = 0x020b4000
 	modelDMA   = 0x80100000
+	modelPHY   = 2
 )
 
 var (
@@ -83,6 +86,7 @@ func (m *model) tryOpen(t *testing.T, c Config) (*Port, error) {
 	}
 	t.Cleanup(mmio.InstallMemory(m.dma, m.memory))
 	c.Base, c.MAC, c.DMA, c.DMASize, c.Interrupt = modelBase, modelMAC, m.dma, DMASize, (*line)(m)
+	c.PHY = modelPHY
 	return Open(c)
 }
 
@@ -152,12 +156,20 @@ func (m *model) manage(v uint32) {
 	if m.deaf {
 		return
 	}
-	data := uint32(0xffff)
-	if phy, ok := m.phy[int(v>>mmfrPHY&31)]; ok && v>>mmfrReg&31 < 6 {
-		data = uint32(phy[v>>mmfrReg&31])
-	}
-	if v>>28 != 0b0110 || v>>16&3 != 2 || m.regs[regMSCR] == 0 {
+	data, address, reg := uint32(0xffff), int(v>>mmfrPHY&31), v>>mmfrReg&31
+	write := v>>28 == 0b0101
+	if v>>28 != 0b0110 && !write || v>>16&3 != 2 || m.regs[regMSCR] == 0 {
 		m.t.Errorf("management frame %08x with MSCR %#x", v, m.regs[regMSCR])
+	}
+	phy, ok := m.phy[address]
+	switch {
+	case write:
+		m.phyWrites = append(m.phyWrites, fmt.Sprintf("%d:%02x=%04x", address, reg, v&0xffff))
+	case ok && reg == phyControl && m.phyReset > 0:
+		m.phyReset--
+		data = phyControlReset
+	case ok && reg < 6:
+		data = uint32(phy[reg])
 	}
 	m.regs[regMMFR] = v&^0xffff | data
 	m.regs[regEIR] |= eventMII

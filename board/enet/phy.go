@@ -1,7 +1,6 @@
 package enet
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -10,6 +9,7 @@ import (
 
 // Registers of every Ethernet PHY (IEEE 802.3 clause 22.2.4).
 const (
+	phyControl = 0
 	phyStatus  = 1
 	phyID1     = 2
 	phyID2     = 3
@@ -19,6 +19,10 @@ const (
 	phyStatusLink       = 1 << 2 // latches low: the first read tells of a past loss
 	phyStatusNegotiated = 1 << 5
 
+	phyControlReset     = 1 << 15 // reads as one until it is over
+	phyControlNegotiate = 1 << 12
+	phyControlRestart   = 1 << 9 // negotiate anew
+
 	phyAddresses = 32
 
 	// Ability bits of phyOwn and phyPartner.
@@ -26,7 +30,22 @@ const (
 	phy100Half = 1 << 7
 	phy10Full  = 1 << 6
 
+	phySelector = 1 // with the abilities: they are those of IEEE 802.3
+
 	mdioPolls = 10_000 // reads of EIR; a management frame takes 27 us
+)
+
+// The EVK's PHY. Microchip KSZ8081RNB data sheet, sections 4.1 "Register Map" and 4.2.
+const (
+	ksz8081     = 0x00221560
+	ksz8081Mask = 0xfffffff0 // but for the revision
+
+	ksz8081Control2 = 0x1f
+	// ksz8081RMII50MHz: the reference clock that comes in has 50 MHz, from the processor. The other
+	// bits are as after a reset.
+	ksz8081RMII50MHz = 0x8190
+
+	phyResetReads = 20_000 // of the control register; 0.5 s, as clause 22.2.4.1.1 has it
 )
 
 // PHY names the chip between the controller and the cable.
@@ -49,26 +68,62 @@ type phy struct {
 	PHY
 }
 
-// findPHY looks for a PHY on the controller's own bus, then on the other's, if there is one.
-func findPHY(own, other uint32) (*phy, error) {
+// findPHY looks for the PHY on the controller's own bus, then on the other's, if there is one.
+func findPHY(address int, own, other uint32) (*phy, error) {
 	for _, bus := range []uint32{own, other} {
 		if bus == 0 {
 			continue
 		}
 		mmio.W32(bus+regMSCR, mscrSpeed)
-		p := &phy{bus: bus}
-		for p.Address = range phyAddresses {
-			id, err := p.identify()
-			if err != nil {
-				return nil, err
-			}
-			if id != 0 && id != ^uint32(0) { // an address without a PHY reads as all ones
-				p.ID = id
-				return p, nil
-			}
+		p := &phy{bus: bus, PHY: PHY{Address: address}}
+		id, err := p.identify()
+		if err != nil {
+			return nil, err
+		}
+		if id != 0 && id != ^uint32(0) { // an address without a PHY reads as all ones
+			p.ID = id
+			return p, nil
 		}
 	}
-	return nil, errors.New("enet: no PHY answers")
+	return nil, fmt.Errorf("enet: no PHY answers at address %d", address)
+}
+
+// setUp gets the EVK's PHY going: resets it, tells it what clock it runs on, and has it negotiate
+// nothing but 100 Mb/s in full duplex, which is what the controller is set to. Another PHY, such as
+// QEMU's, is left as it is.
+func (p *phy) setUp() error {
+	if p.ID&ksz8081Mask != ksz8081 {
+		return nil
+	}
+	if err := p.reset(); err != nil {
+		return err
+	}
+	for _, w := range []struct{ reg, value uint32 }{
+		{ksz8081Control2, ksz8081RMII50MHz},
+		{phyOwn, phy100Full | phySelector},
+		{phyControl, phyControlNegotiate | phyControlRestart},
+	} {
+		if err := p.write(w.reg, w.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *phy) reset() error {
+	if err := p.write(phyControl, phyControlReset); err != nil {
+		return err
+	}
+	for range phyResetReads {
+		v, err := p.read(phyControl)
+		if err != nil {
+			return err
+		}
+		if v&phyControlReset == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("enet: the PHY at address %d does not leave its reset", p.Address)
 }
 
 func (p *phy) identify() (uint32, error) {
@@ -81,11 +136,20 @@ func (p *phy) identify() (uint32, error) {
 }
 
 // read reads a register of the PHY.
-func (p *phy) read(reg uint32) (uint16, error) {
+func (p *phy) read(reg uint32) (uint16, error) { return p.frame(mmfrRead | reg<<mmfrReg) }
+
+// write writes a register of the PHY.
+func (p *phy) write(reg, v uint32) error {
+	_, err := p.frame(mmfrWrite | reg<<mmfrReg | v)
+	return err
+}
+
+// frame sends a management frame and returns the data that it ends with.
+func (p *phy) frame(f uint32) (uint16, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	mmio.W32(p.bus+regEIR, eventMII)
-	mmio.W32(p.bus+regMMFR, mmfrRead|uint32(p.Address)<<mmfrPHY|reg<<mmfrReg)
+	mmio.W32(p.bus+regMMFR, f|uint32(p.Address)<<mmfrPHY)
 	for range mdioPolls {
 		if mmio.R32(p.bus+regEIR)&eventMII != 0 {
 			return uint16(mmio.R32(p.bus + regMMFR)), nil

@@ -16,6 +16,13 @@ TEXT ·Hz(SB),NOSPLIT,$0-4
 	MOVW	R0, ret+0(FP)
 	RET
 
+// func SetHz(hz uint32)
+TEXT ·SetHz(SB),NOSPLIT,$0-4
+	MOVW	hz+0(FP), R0
+	MCR	15, 0, R0, C14, C0, 0	// CNTFRQ
+	WORD	$0xf57ff06f	// isb
+	RET
+
 // func Set(at uint64)
 TEXT ·Set(SB),NOSPLIT,$0-8
 	MOVW	at_lo+0(FP), R0

@@ -16,6 +16,7 @@ type Watchdog uint32
 const (
 	wcr  = 0x0 // control
 	wsr  = 0x2 // service
+	wrsr = 0x4 // reset status
 	wmcr = 0x8 // power-down counter
 
 	wcrTimeoutShift  = 8
@@ -26,6 +27,9 @@ const (
 	wcrStopInWaiting = 1 << 0 // WDZST: stands still only in the low-power stop mode
 
 	serviceFirst, serviceSecond = 0x5555, 0xaaaa
+
+	wrsrSoftware = 1 << 0 // SFTW
+	wrsrTimeout  = 1 << 1 // TOUT
 )
 
 // TimeoutMax is the longest timeout in half seconds: 128 s.
@@ -52,6 +56,13 @@ func (w Watchdog) Service() {
 // StopPowerDownCounter keeps silicon from pulling WDOG_B 16 s after power-on, which it does
 // whether the watchdog was started or not.
 func (w Watchdog) StopPowerDownCounter() { mmio.W16(uint32(w)+wmcr, 0) }
+
+// LastReset is what this watchdog had to do with the last reset of the chip: a timeout, a software
+// reset such as Reset's, or neither. QEMU always says neither.
+func (w Watchdog) LastReset() (timeout, software bool) {
+	status := mmio.R16(uint32(w) + wrsr)
+	return status&wrsrTimeout != 0, status&wrsrSoftware != 0
+}
 
 // Reset pulls the software reset. On a working board it does not return: the chip is in reset a
 // few cycles of the 32 kHz clock later. Three writes, because one can be lost when it coincides

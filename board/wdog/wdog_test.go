@@ -60,6 +60,21 @@ func TestStartRefusesATimeoutThatDoesNotFit(t *testing.T) {
 	}
 }
 
+func TestTheStatusTellsATimeoutFromAReset(t *testing.T) {
+	const base = 0x020bc000
+	for status, want := range map[uint16][2]bool{
+		0: {}, 0x10: {}, 1: {false, true}, 2: {true, false}, 0x12: {true, false},
+	} {
+		remove := mmio.InstallMemory(base, make([]byte, 16))
+		mmio.W16(base+wrsr, status)
+		timeout, software := Watchdog(base).LastReset()
+		if got := [2]bool{timeout, software}; got != want {
+			t.Errorf("WRSR %#x: timeout and software %v, want %v", status, got, want)
+		}
+		remove()
+	}
+}
+
 func TestResetClearsTheSoftwareResetBit(t *testing.T) {
 	r, w := install(t)
 	w.Reset()

@@ -23,8 +23,8 @@ func Network(address netip.Prefix, gateway netip.Addr) (*netstack.Stack, error) 
 	}
 	mac := [6]byte{2, 0, 0, 0, 0, address.Addr().As4()[3]}
 	dma, size := sys.DMA()
-	port, err := enet.Open(enet.Config{Base: board.ENET1, MDIO: board.ENET2, MAC: mac, DMA: dma,
-		DMASize: size, Interrupt: irq})
+	port, err := enet.Open(enet.Config{Base: board.ENET1, PHY: board.PHY1, MDIO: board.ENET2,
+		MAC: mac, DMA: dma, DMASize: size, Interrupt: irq})
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,8 @@ func openENET(mac [6]byte) (*enet.Port, error) {
 	}
 	dma, size := sys.DMA()
 	return enet.Open(enet.Config{
-		Base: board.ENET1, MDIO: board.ENET2, MAC: mac, DMA: dma, DMASize: size, Interrupt: irq,
+		Base: board.ENET1, PHY: board.PHY1, MDIO: board.ENET2, MAC: mac, DMA: dma, DMASize: size,
+		Interrupt: irq,
 	})
 }
 

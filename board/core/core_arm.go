@@ -1,0 +1,6 @@
+package core
+
+// peripheralBase is CBAR.
+//
+//go:noescape
+func peripheralBase() uint32
