@@ -29,7 +29,7 @@ PURE := ./mesh/...
 BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/...
 
 # Packages that are the guest's alone, or have assembly: vetted for its processor too.
-GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio ./board/timer \
+GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio ./board/core ./board/timer \
 	./board/at24c/internal/guest ./board/ds1338/internal/guest \
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"holdfast/board"
+	"holdfast/board/core"
 	"holdfast/board/timer"
 )
 
@@ -10,6 +11,9 @@ import (
 func boot(megabytes uint32) { theKernel().boot(megabytes) }
 
 func (k *kernel) boot(megabytes uint32) {
+	if !core.Emulated() {
+		k.wakeBoard()
+	}
 	size := ramSize(megabytes)
 	k.console.init()
 	k.image.read()

@@ -40,6 +40,12 @@ func saveFP(f *fpRegs)
 //go:noescape
 func loadFP(f *fpRegs)
 
+// clearVirtualOffset sets CNTVOFF to zero: out of reset, what the virtual counter lags behind the
+// physical one is anything. Only the secure state may.
+//
+//go:noescape
+func clearVirtualOffset()
+
 // waitForInterrupt sleeps until an interrupt is pending, masked or not.
 //
 //go:noescape

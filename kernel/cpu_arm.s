@@ -70,6 +70,23 @@ TEXT ·loadFP(SB),NOSPLIT,$0-4
 	WORD	$0xecf00b20	// vldmia r0!, {d16-d31}
 	RET
 
+// func clearVirtualOffset()
+//
+// CNTVOFF can be written in monitor mode with SCR.NS set. R14 is banked: it is this function's
+// again in SVC mode.
+TEXT ·clearVirtualOffset(SB),NOSPLIT|NOFRAME,$0
+	MRC	15, 0, R0, C1, C1, 0	// SCR
+	ORR	$1, R0, R1
+	MOVW	$0, R2
+	WORD	$0xf1020016		// cps #MON
+	MCR	15, 0, R1, C1, C1, 0
+	ISB
+	WORD	$0xec422f4e		// mcrr p15, 4, r2, r2, c14: CNTVOFF
+	MCR	15, 0, R0, C1, C1, 0
+	ISB
+	WORD	$0xf1020013		// cps #SVC
+	RET
+
 // func waitForInterrupt()
 TEXT ·waitForInterrupt(SB),NOSPLIT,$0
 	DSB

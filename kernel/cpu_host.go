@@ -29,6 +29,7 @@ func flushTLBPage(uint32)     { host.flushed++ }
 func publishTables()          {}
 func saveFP(*fpRegs)          {}
 func loadFP(*fpRegs)          {}
+func clearVirtualOffset()     {}
 func waitForInterrupt()       { host.wait() }
 func runtimeEntry() uint32    { return board.ImageText }
 func vdsoCode() (s, e uint32) { return board.ImageText, board.ImageText + 16 }

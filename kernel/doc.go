@@ -12,6 +12,7 @@
 //
 //	entry_arm.s   from reset to boot, from exceptions to trap, back to a thread
 //	boot.go       the order of start, one call a line
+//	silicon.go    what it takes on the chip and not in QEMU
 //	trap.go       what an exception means       syscall.go  the table of system calls
 //	thread.go     threads, clone, long calls    sched.go    which thread runs  queue.go  their order
 //	futex.go      sleeping on a word            timer.go    deadlines          clock.go  time

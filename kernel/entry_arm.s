@@ -31,6 +31,52 @@ TEXT _kernel_start(SB),NOSPLIT|NOFRAME,$0
 	BIC	R1, R0
 	MCR	15, 0, R0, C1, C0, 0
 	ISB
+
+	// What a boot ROM left in the data caches is written to memory and dropped: afterwards no line
+	// of the DMA pool is cached, and since it is never mapped as cacheable none will be. Level by
+	// level (R1 is twice the level), set by set (R8), way by way (R9). ARM Architecture Reference
+	// Manual ARMv7-A, B2.2.4. QEMU has no caches, and its CBAR reads as zero: see package core.
+	MRC	15, 4, R0, C15, C0, 0	// CBAR
+	CMP	$0, R0
+	BEQ	clean
+	MRC	15, 1, R0, C0, C0, 1	// CLIDR
+	MOVW	$0, R1
+level:
+	ADD	R1>>1, R1, R2
+	MOVW	R0>>R2, R2
+	AND	$7, R2
+	CMP	$0, R2			// no cache at this level, nor behind it
+	BEQ	clean
+	CMP	$2, R2			// only one for instructions
+	BLT	nextLevel
+	MCR	15, 2, R1, C0, C0, 0	// CSSELR
+	ISB
+	MRC	15, 1, R2, C0, C0, 0	// CCSIDR
+	AND	$7, R2, R3
+	ADD	$4, R3			// where the set stands: log2 of the bytes in a line
+	MOVW	R2>>3, R4
+	MOVW	$0x3ff, R5
+	AND	R5, R4			// the last way
+	CLZ	R4, R5			// where the way stands
+	MOVW	R2>>13, R8
+	MOVW	$0x7fff, R9
+	AND	R9, R8			// the last set
+set:
+	MOVW	R4, R9
+way:
+	ORR	R9<<R5, R1, R2
+	ORR	R8<<R3, R2
+	MCR	15, 0, R2, C7, C14, 2	// DCCISW
+	SUB.S	$1, R9
+	BPL	way
+	SUB.S	$1, R8
+	BPL	set
+nextLevel:
+	ADD	$2, R1
+	CMP	$14, R1
+	BNE	level
+clean:
+	DSB
 	MRC	15, 0, R0, C1, C0, 1	// ACTLR.SMP, without which a Cortex-A7 does not cache
 	ORR	$0x40, R0
 	MCR	15, 0, R0, C1, C0, 1

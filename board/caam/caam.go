@@ -8,8 +8,8 @@
 // The 6ULL has no CAAM (see package rngb), and QEMU's i.MX 6UL has one that reads as zeros.
 //
 // Registers: i.MX 6UltraLite Security Reference Manual, IMX6ULSRM, chapter "CAAM", registers
-// RTMCTL, RTSDCTL, RTFRQMIN, RTFRQMAX, RTENT. Only host tests have ever run it; it was never seen
-// on silicon.
+// RTMCTL, RTSDCTL, RTFRQMIN, RTFRQMAX, RTENT. In QEMU it was seen to give up in time; it was never
+// seen on silicon.
 package caam
 
 import (

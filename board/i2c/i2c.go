@@ -16,7 +16,7 @@
 //	both        S address+w A  byte A ...  S address+r A  byte A ... byte N P
 //	probe       S address+w A                                    P
 //
-// Pads and clock gates are the loader's. Registers: IMX6ULRM chapter "I2C Controller (I2C)", memory
+// Pads and clock gates are the caller's. Registers: IMX6ULRM chapter "I2C Controller (I2C)", memory
 // map table; they are 16 bits wide. QEMU's model is hw/i2c/imx_i2c.c.
 package i2c
 

@@ -4,7 +4,8 @@
 // Every method may be called in the kernel's interrupt-masked mode. Only Put waits, while the
 // transmit FIFO is full, which at 115,200 baud is at most one character time, 87 us.
 //
-// Pads, clock gate and baud rate are the loader's: Init leaves them as they are.
+// Pads and clock gate are the loader's, and the baud rate, unless SetSpeed has set it: Init leaves
+// them as they are.
 //
 // Registers: IMX6ULRM chapter "Universal Asynchronous Receiver/Transmitter", memory map table.
 package uart

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/board"
+	"holdfast/board/analog"
 	"holdfast/board/at24c"
 	"holdfast/board/ds1338"
 	"holdfast/board/enet"
@@ -23,6 +24,7 @@ import (
 type hardware struct {
 	chip  nvram.Chip     // nil: none answers
 	clock *ds1338.Device // nil: none answers
+	model analog.Chip    // zero: QEMU's
 	port  *enet.Port
 	stack *netstack.Stack
 }
@@ -70,8 +72,9 @@ func (hw *hardware) machine() node.Machine {
 		Restart:  sys.Reset,
 		PowerOff: sys.PowerOff,
 		Threads:  threads,
-		Entropy:  node.Entropy{Seed: sys.TakeSeed, Cycles: sys.Counter, Rekey: sys.Rekey},
-		Figures:  hw.figures,
+		Entropy: node.Entropy{Seed: sys.TakeSeed, Cycles: sys.Counter, Rekey: sys.Rekey,
+			Chip: hw.generator()},
+		Figures: hw.figures,
 	}
 	if hw.clock != nil {
 		m.Second = hw.second
@@ -120,6 +123,7 @@ func (hw *hardware) openNetwork(n *node.Node) node.Network {
 	if err != nil {
 		panic("image: " + err.Error())
 	}
+	hw.watchLink()
 	return hw.stack
 }
 

@@ -21,6 +21,7 @@ import (
 func main() {
 	say("holdfast " + version() + " " + runtime.Version())
 	var hw hardware
+	hw.wakeBoard()                  // on silicon: clocks, pads, PHY; says what reset the board
 	hw.openNVRAM()                  // I2C2, an EEPROM; a node without one has no mesh
 	hw.openClock()                  // I2C1, a real-time clock; goes on while the machine is stopped
 	n := node.Boot(hw.machine())    // environment, identity, entropy, marks

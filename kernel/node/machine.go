@@ -48,6 +48,8 @@ type Machine struct {
 type Entropy struct {
 	// Seed takes what the loader left for this boot, once; false when there is nothing.
 	Seed func() (seed [32]byte, ok bool)
+	// Chip asks the machine's own random number generator; false when it fails. Nil when it has none.
+	Chip func() (seed [32]byte, ok bool)
 	// Cycles reads a counter that is as fine as the machine has.
 	Cycles func() uint64
 	// Rekey gives the generator behind crypto/rand a new key.

@@ -12,8 +12,8 @@ import (
 // that neither leads to the other: the key of this boot's generator, and the record that the next
 // boot finds.
 //
-//	half = BLAKE2s-256(domain, record 32, loader's seed 32, boot counter u64, cycle counter u64,
-//	                   second clock u64)
+//	half = BLAKE2s-256(domain, record 32, loader's seed 32, chip's generator 32, boot counter u64,
+//	                   cycle counter u64, second clock u64)
 //
 // What is missing counts as zeros, numbers are little-endian as everywhere in the NVRAM. The boot
 // counter makes two boots with one record differ, and the second clock two machines with one chip.
@@ -25,6 +25,7 @@ const (
 type seedInput struct {
 	record nvram.Secret
 	loader [32]byte
+	chip   [32]byte
 	boots  uint64
 	cycles uint64
 	second uint64
@@ -33,6 +34,7 @@ type seedInput struct {
 func (in *seedInput) half(domain string) [32]byte {
 	b := append([]byte(domain), in.record[:]...)
 	b = append(b, in.loader[:]...)
+	b = append(b, in.chip[:]...)
 	b = binary.LittleEndian.AppendUint64(b, in.boots)
 	b = binary.LittleEndian.AppendUint64(b, in.cycles)
 	b = binary.LittleEndian.AppendUint64(b, in.second)
@@ -43,8 +45,8 @@ func (in *seedInput) half(domain string) [32]byte {
 
 // seed keys the random generator and reports from where, "" when there is no entropy. The next
 // boot's record is on the chip, read back, before the key is used: a boot that loses power in
-// between costs nothing, and no two boots start from one record. When the chip does not take the
-// record, this one must not be used; the loader's seed alone still may.
+// between costs nothing, and no two boots start from one record. When the NVRAM does not take the
+// record, this one must not be used; what came from elsewhere still may.
 func (n *Node) seed(store *nvram.Store, boots uint64) (from string) {
 	in := seedInput{boots: boots, cycles: n.machine.Entropy.Cycles()}
 	defer func() { in = seedInput{} }()
@@ -53,15 +55,18 @@ func (n *Node) seed(store *nvram.Store, boots uint64) (from string) {
 			in.second = uint64(s)
 		}
 	}
-	var fromRecord, fromLoader bool
+	var fromRecord, fromLoader, fromChip bool
 	in.loader, fromLoader = n.machine.Entropy.Seed()
+	if n.machine.Entropy.Chip != nil {
+		in.chip, fromChip = n.machine.Entropy.Chip()
+	}
 	if store != nil {
 		record, err := store.LoadEntropy()
 		if in.record, fromRecord = record, err == nil; err != nil {
 			n.log.Note("entropy: " + err.Error())
 		}
 	}
-	if !fromRecord && !fromLoader {
+	if !fromRecord && !fromLoader && !fromChip {
 		return ""
 	}
 	if store != nil {
@@ -75,6 +80,8 @@ func (n *Node) seed(store *nvram.Store, boots uint64) (from string) {
 		from = "nvram"
 	case fromLoader:
 		from = "loader"
+	case fromChip:
+		from = "chip"
 	default:
 		return ""
 	}

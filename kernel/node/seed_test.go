@@ -110,6 +110,34 @@ func TestWhereTheEntropyComesFrom(t *testing.T) {
 	}
 }
 
+func TestTheChipsOwnGeneratorIsMixedIn(t *testing.T) {
+	keys := make(map[[32]byte]bool)
+	boot := func(generator func() ([32]byte, bool), record bool) string {
+		m := &testMachine{chip: chip(t, rootEnv(), &root, record)}
+		machine := m.machine()
+		machine.Entropy.Chip = generator
+		n := Boot(machine)
+		for _, k := range m.keys {
+			keys[k] = true
+		}
+		return n.seededFrom
+	}
+	works := func() ([32]byte, bool) { return [32]byte{7}, true }
+	broken := func() ([32]byte, bool) { return [32]byte{}, false }
+	for i, c := range []struct {
+		generator func() ([32]byte, bool)
+		record    bool
+		want      string
+	}{{works, true, "nvram"}, {nil, true, "nvram"}, {works, false, "chip"}, {broken, false, ""}} {
+		if got := boot(c.generator, c.record); got != c.want {
+			t.Errorf("%d: seeded from %q, want %q", i, got, c.want)
+		}
+	}
+	if len(keys) != 3 {
+		t.Errorf("%d keys of 3 boots: the chip's part makes no difference", len(keys))
+	}
+}
+
 func TestTheLoadersSeedProvisionsTheNextBoot(t *testing.T) {
 	c := chip(t, rootEnv(), &root, false)
 	Boot((&testMachine{chip: c, seed: &[32]byte{9}}).machine())
@@ -122,12 +150,12 @@ func TestTheLoadersSeedProvisionsTheNextBoot(t *testing.T) {
 func TestTheSeedsHalvesAreThoseOfTheTable(t *testing.T) {
 	in := seedInput{boots: 3, cycles: 0x0102030405060708, second: 0x1112131415161718}
 	for i := range 32 {
-		in.record[i], in.loader[i] = byte(i), byte(100+i)
+		in.record[i], in.loader[i], in.chip[i] = byte(i), byte(100+i), byte(200+i)
 	}
 	checkSum(t, in.half(keyDomain),
-		"a97a098a1c9ca539902889a81ce7d0386b46458a3c3005e1fb0167c664fc9921")
+		"3bf2630d3ae98c1033cb4f026867ca222d1d7fbb8a883c19fcf48196301594ed")
 	checkSum(t, in.half(nextDomain),
-		"8b391ccb9622421a0c6faa3c7937f1cacf86863e3325897c7d2d37effaf58dd4")
+		"24d850b0fc963a6ac48ebdaf9e9504a85120f8858012ccdef1a76703b27c5f67")
 }
 
 func checkSum(t *testing.T, got [32]byte, want string) {

@@ -31,7 +31,7 @@ var Rows = []Row{
 			"no-equals", "empty-name", "name", "non-ascii", "control"))},
 
 	{"mesh-node: start", row(node("node"), words("role", "authority", "member"), boot("boot"),
-		epoch("epoch"), ip("ip"), words("seed", "nvram", "loader"))},
+		epoch("epoch"), ip("ip"), words("seed", "nvram", "loader", "chip"))},
 
 	{"mesh-link: up", row(node("node"), ipPort("remote"), count("slot"))},
 	{"mesh-link: refused", row(ipPort("remote"), words("reason",
