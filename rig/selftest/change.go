@@ -1,4 +1,4 @@
-package scenario
+package selftest
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 )
 
@@ -232,4 +233,15 @@ func moveFrame(ms int64) func([]journal.Record) []journal.Record {
 		}
 		return records
 	}
+}
+
+// digest is one that no view of a stored run has.
+func digest(n byte) string { return id.Sum([]byte{n}).String() }
+
+// shortened is a good journal that ends after so many records, because a step took too long.
+func shortened(records []journal.Record, n int) []journal.Record {
+	at := records[n-1].At
+	return append(records[:n:n], journal.Record{
+		N: n + 1, At: at, Kind: journal.KindEnd, End: &journal.End{Outcome: journal.Deadline},
+	})
 }

@@ -1,4 +1,4 @@
-package scenario
+package selftest
 
 import (
 	"holdfast/rig/journal"

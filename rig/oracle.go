@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"holdfast/rig/judge"
+	"holdfast/rig/report"
+	"holdfast/rig/scenario"
+	"holdfast/rig/selftest"
+)
+
+// selftestCommand tests the verdict itself.
+type selftestCommand struct {
+	Fault []string `short:"f" help:"Those whose stored runs are damaged; all when absent."`
+
+	Format string `default:"text" enum:"text,matrix" help:"Of the result: ${enum}, which is CSV."`
+
+	Broken string `placeholder:"IMAGE" help:"Run a kernel that is broken on purpose instead."`
+
+	Seed *uint64 `help:"Of the runs with --broken; random when absent."`
+
+	Out string `default:"runs" help:"Where each run with --broken gets a folder."`
+}
+
+// Help is the example of --help.
+func (*selftestCommand) Help() string {
+	return "Example: rig selftest --fault kill-peer. The journals of good runs are damaged in one " +
+		"way each, and the check that is there for it must notice; exit code 1 means that the " +
+		"verdict has a blind spot. With --broken, each fault (kill-peer when absent) is run on an " +
+		"image that was broken on purpose, and it is a blind spot when every check holds."
+}
+
+// Validate refuses what the flags' types let through.
+func (c *selftestCommand) Validate() error {
+	for _, name := range c.Fault {
+		if _, err := findFault(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run tests, and prints the tables.
+func (c *selftestCommand) Run(ctx context.Context) error {
+	if c.Broken != "" {
+		return c.runBroken(ctx)
+	}
+	faults := scenario.Recorded()
+	if len(c.Fault) > 0 {
+		faults = nil
+		for _, name := range c.Fault {
+			f, err := findFault(name)
+			if err != nil {
+				return err
+			}
+			faults = append(faults, f)
+		}
+	}
+	damages, missed := 0, 0
+	for _, f := range faults {
+		table, err := selftest.Run(f)
+		if err != nil {
+			return err
+		}
+		write := table.WriteText
+		if c.Format == "matrix" {
+			write = table.WriteMatrix
+		}
+		if err := write(os.Stdout); err != nil {
+			return err
+		}
+		damages, missed = damages+len(table.Rows), missed+len(table.Survivors())
+		if c.Format == "text" {
+			fmt.Println()
+		}
+	}
+	if c.Format == "text" {
+		fmt.Printf("%d damages to %d runs, %d missed\n", damages, len(faults), missed)
+	}
+	if missed > 0 {
+		return verdict(judge.CodeViolated)
+	}
+	return nil
+}
+
+// runBroken runs faults on an image with which not every check may hold.
+func (c *selftestCommand) runBroken(ctx context.Context) error {
+	chosen := faultFlags{c.Fault}
+	if len(c.Fault) == 0 {
+		chosen.Fault = []string{"kill-peer"}
+	}
+	faults, err := chosen.faults()
+	if err != nil {
+		return err
+	}
+	s := session{keep: "always", sessionFlags: sessionFlags{
+		Image: c.Broken, RAM: "128M", Out: c.Out, Seed: c.Seed, Parallel: 1, Slow: 1,
+	}}
+	caught, trouble := 0, false
+	s.show = func(j *judged, folder string) error {
+		trouble = trouble || j.result.Exit == judge.CodeTrouble
+		if j.result.Exit != judge.CodeHeld {
+			caught++
+		}
+		text := report.Style{Color: style(os.Stdout).Color, Quiet: true}
+		return j.result.WriteText(os.Stdout, j.fault.Proof, folder, text)
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	for _, f := range faults {
+		if ctx.Err() == nil {
+			s.run(ctx, f, s.seed)
+		}
+	}
+	fmt.Printf("the broken kernel was caught by %d of %d faults\n", caught, len(faults))
+	switch {
+	case ctx.Err() != nil || trouble:
+		return verdict(judge.CodeTrouble)
+	case s.worst == judge.CodeTrouble:
+		return &failure{judge.CodeTrouble, errors.New("a run could not be judged")}
+	case caught < len(faults):
+		return verdict(judge.CodeViolated)
+	}
+	return nil
+}
