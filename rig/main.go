@@ -43,6 +43,7 @@ type commandLine struct {
 	Cap       capCommand       `cmd:"" help:"Mint a capability for the nodes of a run."`
 	Boot      bootCommand      `cmd:"" help:"Boot one node by itself, with its console here."`
 	Provision provisionCommand `cmd:"" help:"Write the EEPROM image of one node of a seed."`
+	Lab       labCommand       `cmd:"" help:"Compare failure detectors; --suggest: timing constants."`
 	Doctor    doctorCommand    `cmd:"" help:"Say whether this machine has what a run needs."`
 }
 
@@ -70,8 +71,10 @@ func command(args []string) int {
 		kong.Description("Boot Holdfast nodes in QEMU, break them on purpose, prove what held."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Vars{
-			"faults": strings.Join(faultNames(), ", "),
-			"groups": strings.Join(groups(), "; "),
+			"faults":   strings.Join(faultNames(), ", "),
+			"kinds":    kindNames(),
+			"policies": policyNames(),
+			"groups":   strings.Join(groups(), "; "),
 		},
 	)
 	parsed, err := parser.Parse(args)

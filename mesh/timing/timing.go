@@ -94,6 +94,12 @@ func (t Timing) Check() error {
 	return nil
 }
 
+// Spare is how much longer the lease could be without breaking rule L3, handling and truncation
+// included; negative when it is broken.
+func (t Timing) Spare() when.Span {
+	return (t.Fail*fast - (t.WriteLease+SecondClockMS)*slow - spare*scale/100) / slow
+}
+
 // Tick is the longest time between two steps: min(250 ms, W/8) (rule L5).
 func (t Timing) Tick() when.Span { return max(1, min(TickMS, t.WriteLease/8)) }
 

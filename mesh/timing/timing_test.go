@@ -94,6 +94,27 @@ func TestAnAcceptedTimingKeepsTheBoundOfL3(t *testing.T) {
 	})
 }
 
+func TestTheSpareIsWhatALongerLeaseMayTake(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := timings(t)
+		if c.Check() != nil {
+			return
+		}
+		longer := c
+		longer.WriteLease += c.Spare() - 1
+		if err := longer.Check(); errors.Is(err, ErrL3) {
+			t.Errorf("%v has %d ms to spare; with all but one of them: %v", c, c.Spare(), err)
+		}
+		longer.WriteLease += 2
+		if longer.Check() == nil {
+			t.Errorf("%v has %d ms to spare, and takes one more", c, c.Spare())
+		}
+	})
+	if s := Default.Spare(); s != 4_463 {
+		t.Errorf("the default has %d ms to spare, want 4463", s)
+	}
+}
+
 func TestTheFenceOutlastsEveryLease(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := timings(t)

@@ -58,6 +58,8 @@ type Judgement struct {
 	// Ask is to be carried out now. Round names it.
 	Ask   Ask
 	Round uint64
+	// Tell is to be told to the other members now: this one suspects the peer by itself.
+	Tell bool
 }
 
 // Policy is a failure detector's judgement about one peer. Instants must not go back.

@@ -42,6 +42,7 @@ type Detector struct {
 	end   when.Instant
 	round uint64
 	probe probe
+	tell  bool // a probe has failed, and the others have not been told
 }
 
 // probe is what has become of the current probe of the peer.
@@ -119,7 +120,9 @@ func (d *Detector) Judge(now when.Instant) policy.Judgement {
 	case detect.Failed:
 		level = 1
 	}
-	return policy.Judgement{Health: d.health, Level: level, Ask: ask, Round: d.round}
+	tell := d.tell
+	d.tell = false
+	return policy.Judgement{Health: d.health, Level: level, Ask: ask, Round: d.round, Tell: tell}
 }
 
 // period moves the protocol period on and returns what is to be asked.
@@ -171,6 +174,7 @@ func (d *Detector) concluded(now when.Instant) {
 	} else {
 		d.aware.Apply(1)
 	}
+	d.tell = true
 	d.told(now, policy.Evidence{Kind: policy.Suspicion, From: d.c.Self, Incarnation: d.incarnation})
 }
 

@@ -152,7 +152,12 @@ func TestASilentPeerIsProbedAskedForSuspectedAndConvicted(t *testing.T) {
 	d, now := watch(c)
 	asked := until(t, d, now+100, func(j policy.Judgement) bool { return j.Ask == policy.Direct })
 	helped := until(t, d, asked+100, func(j policy.Judgement) bool { return j.Ask == policy.Indirect })
-	suspected := until(t, d, helped+100, isSuspect)
+	suspected := until(t, d, helped+100, func(j policy.Judgement) bool {
+		if j.Tell != isSuspect(j) {
+			t.Errorf("suspects %v, and tells the others %v", isSuspect(j), j.Tell)
+		}
+		return isSuspect(j)
+	})
 	failed := until(t, d, suspected, isFailed)
 	if helped-asked != 500 || suspected-asked != 1_000 || failed-suspected != 4_000 {
 		t.Errorf("helpers after %d ms, suspected after %d, convicted %d later; want 500, 1000, 4000",
