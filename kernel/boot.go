@@ -16,6 +16,7 @@ func (k *kernel) boot(megabytes uint32) {
 	}
 	size := ramSize(megabytes)
 	k.console.init()
+	k.console.epitaph.init()
 	k.image.read()
 	k.checkMemory(size)
 	k.clock.init(timer.Hz(), timer.Counter())

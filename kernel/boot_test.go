@@ -249,6 +249,41 @@ func TestEveryEndButSuccessIsOnePanicLineAndAReset(t *testing.T) {
 	}
 }
 
+// A crash leaves its last words in memory, and the next boot shows them: the guest switches the
+// board off when it has found some.
+func TestACrashIsKnownToTheNextBoot(t *testing.T) {
+	for mode, want := range map[string][]string{
+		"panic":         {"panic: on purpose", "main.main()"},
+		"nil":           {"panic: runtime error: invalid memory", "[signal SIGSEGV", "main.main()"},
+		"deadlock":      {"fatal error: all goroutines are asleep - deadlock!", "panic: runtime: all"},
+		"out of memory": {"fatal error: runtime: out of memory", "panic: runtime: "},
+		"exit 3":        {"panic: kernel: the program ended with exit status 3"},
+		"kernel data":   {"panic: kernel: data abort at 60000000", "r0 ", "code addresses"},
+		"kernel stack":  {"panic: kernel: data abort at 8000fffc", "code addresses"},
+		"kernel state":  {"panic: kernel: data abort at ", "code addresses"},
+		"long":          {"panic: " + strings.Repeat("x", 200), "main.main()"},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			m := machine(t, "crash", "MODE="+mode)
+			m.NoReboot = false
+			lines, shutdown := run(t, m)
+			if shutdown != poweredOff {
+				t.Errorf("ended by %s", shutdown)
+			}
+			console := strings.Join(lines, "\n")
+			for i, w := range want {
+				if n := strings.Count(console, "\nepitaph: "+w); n != 1 && (i == 0 || n == 0) {
+					t.Errorf("%d lines that begin with %q", n, "epitaph: "+w)
+				}
+			}
+			if t.Failed() {
+				t.Log(console)
+			}
+		})
+	}
+}
+
 func TestSuccessPowersTheBoardOff(t *testing.T) {
 	for mode, want := range map[string]string{
 		"return": poweredOff, "power off": poweredOff, "reset": wasReset,

@@ -36,12 +36,13 @@ type console struct {
 	fatalSize uint32
 
 	keyboard keyboard
+	epitaph  epitaph
 }
 
 const (
 	port = uart.Port(board.UART1)
 
-	lineMax = 120
+	lineMax = 240
 
 	// ringSize is 0.7 s of output at 115,200 baud: long for a thread that waits, short for a panic
 	// that has to get out before a watchdog bites.
@@ -66,6 +67,7 @@ func (c *console) put(b byte) {
 		c.line[c.column] = b
 		c.column++
 	}
+	c.epitaph.add(b)
 	switch {
 	case c.polled:
 		send(b)
@@ -137,6 +139,9 @@ func (c *console) lastWords() {
 
 // endLine looks at what the line was.
 func (c *console) endLine() {
+	if c.lineStarts(panicPrefix) || c.lineStarts(fatalPrefix) {
+		c.remember()
+	}
 	if c.lineStarts(panicPrefix) {
 		c.panicked = true
 	}
@@ -147,6 +152,17 @@ func (c *console) endLine() {
 		c.keepFatal(len(fatalPrefix))
 	}
 	c.column = 0
+}
+
+// remember begins the epitaph with the current line.
+func (c *console) remember() {
+	if c.epitaph.recording == recordingMark {
+		return
+	}
+	c.epitaph.begin()
+	for i := range c.column {
+		c.epitaph.add(c.line[i])
+	}
 }
 
 // keepFatal remembers the current line from a column on.

@@ -25,6 +25,7 @@
 //	signal.go     signals                       sigframe.go what a handler finds on its stack
 //	vdso.go       the clock without a trap      random.go   getrandom
 //	image.go      the program's segments        args.go     arguments, environment, auxiliary vector
+//	epitaph.go    what a crash leaves for the next boot
 //	settings.go   the Go runtime's settings     end.go      every way to end   figures.go  counters
 //	kernel.go     all data                      layout.go   all addresses
 //	cpu_arm.s     what Go can not say           cpu_host.go the same for tests on the host
@@ -38,6 +39,7 @@
 //	0x80005000  clock data for the vDSO       RW
 //	0x80006000  vDSO; signal return           RX
 //	0x80008000  seed; arguments               RW, written by the loader
+//	0x8000a000  epitaph of a crash, 12 KiB    RW, XN, not cached; survives a reset
 //	0x80010000  kernel stack, 16 KiB          RW, a guard page below
 //	0x80018000  fault stack, 8 KiB            RW, a guard page below
 //	0x8001a000  the kernel struct             RW: all data of the kernel
@@ -117,5 +119,5 @@
 //
 // The program's return from main switches the board off. Every other end, of the program or of the
 // kernel, shows exactly one console line that starts with "panic: ", a trace where there is one to
-// show, and resets the board: see end.go.
+// show, and resets the board: see end.go. The next boot finds them in memory: see epitaph.go.
 package kernel

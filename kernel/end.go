@@ -14,6 +14,7 @@ import (
 func (k *kernel) exitGroup(status uint32) {
 	k.console.lastWords()
 	if status == 0 {
+		k.console.epitaph.drop()
 		k.powerOff()
 	}
 	k.beginEnd("the program ended with exit status ", status)

@@ -11,6 +11,7 @@ const (
 	CallReset    = 0x0f4804 // does not return
 	CallPowerOff = 0x0f4805 // does not return
 	CallThreads  = 0x0f4806 // (out *Threads)
+	CallEpitaph  = 0x0f4807 // (out *byte, n): what the boot before left of a crash; how many bytes
 )
 
 // Stats is what the kernel counted since boot, and what it runs on.
@@ -32,6 +33,9 @@ type Stats struct {
 
 	Calls [callsMax]uint32 // system calls by number
 }
+
+// EpitaphMax is how many bytes a crash can leave for the next boot.
+const EpitaphMax = epitaphMax
 
 const statsSize = uint32(unsafe.Sizeof(Stats{}))
 

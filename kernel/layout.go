@@ -13,12 +13,14 @@ const (
 	sigretPage  = board.DRAM + 0x07000 // where a signal handler returns to
 	seedPage    = board.SeedPage       // from the loader
 	bootPage    = board.BootPage       // from the loader
+	epitaphPage = board.DRAM + 0x0a000 // what a crash leaves for the next boot, 12 KiB
 	kernelStack = board.DRAM + 0x10000 // the one stack of SVC mode; a guard page below
 	faultStack  = board.DRAM + 0x18000 // for reporting a fault of the kernel; a guard page below
 	stateBase   = board.DRAM + 0x1a000 // the kernel struct: all data of the kernel
 	threadStack = board.DRAM + 0x40000 // thread 0's stack, arguments, environment, auxiliary vector
 	l2Tables    = board.DRAM + 0x80000 // page tables: 1 KiB a megabyte of memory addresses
 
+	epitaphEnd     = board.DRAM + 0x0d000
 	kernelStackTop = board.DRAM + 0x14000
 	faultStackTop  = stateBase
 	stateEnd       = board.DRAM + 0x3f000 // a guard page for thread 0 behind it
@@ -40,5 +42,6 @@ const (
 	_ uint32 = stateEnd - (stateBase + stateSize)
 	_ uint32 = kernelEnd - (l2Tables + pagesMax*4)
 	_ uint32 = board.Image - (board.DMA + board.DMASize)
-	_ uint32 = kernelStack - pageSize - (bootPage + pageSize)
+	_ uint32 = epitaphPage - (bootPage + pageSize)
+	_ uint32 = kernelStack - pageSize - epitaphEnd
 )

@@ -50,6 +50,7 @@ func buildTables(m *image) {
 	mapRange(vvarPage, vdsoPage, pageRW)
 	mapRange(vdsoPage, seedPage, pageRX) // and the signal return
 	mapRange(seedPage, bootPage+pageSize, pageRW)
+	mapRange(epitaphPage, epitaphEnd, pageUncached)
 	mapRange(kernelStack, kernelStackTop, pageRW)
 	mapRange(faultStackTop-2*pageSize, faultStackTop, pageRW)
 	mapRange(stateBase, stateEnd, pageRW)

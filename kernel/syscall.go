@@ -222,12 +222,16 @@ func (k *kernel) rareCall(number uint32, a *[6]uint32) int32 {
 		return k.stats(a[0])
 	case CallThreads:
 		return k.listThreads(a[0])
+	case CallEpitaph:
+		return k.takeEpitaph(a[0], a[1])
 	case CallReset:
 		k.console.lastWords()
+		k.console.epitaph.drop()
 		k.dying = dyingMark
 		k.reset()
 	case CallPowerOff:
 		k.console.lastWords()
+		k.console.epitaph.drop()
 		k.dying = dyingMark
 		k.powerOff()
 	}

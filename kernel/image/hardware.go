@@ -69,6 +69,7 @@ func (hw *hardware) machine() node.Machine {
 		Watchdog: watchdog(board.WDOG1),
 		Console:  os.Stdout,
 		Keyboard: os.Stdin,
+		Epitaph:  sys.Epitaph(),
 		Restart:  sys.Reset,
 		PowerOff: sys.PowerOff,
 		Threads:  threads,

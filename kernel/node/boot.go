@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"strings"
 
 	"holdfast/kernel/node/clock"
 	"holdfast/mesh"
@@ -40,6 +41,7 @@ func Boot(m Machine) *Node {
 		m.NVRAM = &sharedChip{chip: m.NVRAM}
 	}
 	n := &Node{machine: m, log: newLog(m.Console)}
+	n.printEpitaph()
 	store := n.openNVRAM()
 	envReason := n.loadEnvironment(store)
 	key, boots := n.loadIdentity(store)
@@ -55,6 +57,22 @@ func Boot(m Machine) *Node {
 		n.print(evidence.New(evidence.Single).Str("reason", n.single))
 	}
 	return n
+}
+
+// epitaphLines is how much of an epitaph the console shows: the panic and where it came from.
+const epitaphLines = 16
+
+// printEpitaph shows what the boot before left of its crash. No line of it begins as it did then,
+// or it would count as a crash of this boot.
+func (n *Node) printEpitaph() {
+	shown := 0
+	for line := range strings.Lines(n.machine.Epitaph) {
+		if shown++; shown > epitaphLines {
+			n.log.Note("epitaph: more at GET /epitaph")
+			return
+		}
+		n.log.Note("epitaph: " + strings.TrimSuffix(line, "\n"))
+	}
 }
 
 // openNVRAM is the chip's records, nil without a chip.

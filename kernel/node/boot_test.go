@@ -214,3 +214,29 @@ func (c *brokenChip) WriteAt(p []byte, off int) error {
 	}
 	return c.Memory.WriteAt(p, off)
 }
+
+// What a crash left is on the console without a line that looks like a crash of this boot, and
+// whole on its page.
+func TestAnEpitaphIsShownAndServed(t *testing.T) {
+	left := "panic: mesh: on purpose\n\ngoroutine 1 [running]:\n" + strings.Repeat("main.f()\n", 40)
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.start(&testMachine{chip: chip(t, rootEnv(), &root, true), epitaph: left})
+		r.await("mesh-view", "installed")
+		if status, body := r.ask("GET", "/epitaph", ""); status != 200 || body != left {
+			t.Errorf("%d %q", status, body)
+		}
+		r.evidence() // fails on a line that claims to be evidence, as panic: does
+		lines := r.console.lines()
+		if lines[0] != "node: epitaph: panic: mesh: on purpose" ||
+			lines[epitaphLines] != "node: epitaph: more at GET /epitaph" {
+			t.Errorf("%q", lines[:epitaphLines+1])
+		}
+	})
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.boot(chip(t, rootEnv(), &root, true))
+		r.await("mesh-view", "installed")
+		if status, _ := r.ask("GET", "/epitaph", ""); status != 404 {
+			t.Errorf("without a crash: %d", status)
+		}
+	})
+}

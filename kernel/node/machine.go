@@ -34,6 +34,8 @@ type Machine struct {
 	Console io.Writer
 	// Keyboard is what is typed at the console; nil when there is none.
 	Keyboard Keyboard
+	// Epitaph is what the boot before left of the crash in which it ended; empty: it did not crash.
+	Epitaph string
 	// Restart resets the machine, PowerOff switches it off. Neither returns on a machine; nil when it
 	// cannot be done.
 	Restart, PowerOff func()

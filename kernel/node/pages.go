@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 func (n *Node) site() web.Site {
 	s := web.Site{
 		Mesh: n.meshPage, Stats: n.statsPage, Metrics: n.metricsPage, Log: n.logPage,
+		Epitaph: n.epitaphPage,
 	}
 	if n.loop == nil {
 		s.Mesh, s.NoMesh = n.singlePage, n.noMesh
@@ -141,6 +143,13 @@ func (n *Node) statsPage() web.Answer {
 		p.WriteByte('\n')
 	})
 	return p.answer()
+}
+
+func (n *Node) epitaphPage() web.Answer {
+	if n.machine.Epitaph == "" {
+		return web.Refuse(http.StatusNotFound, "not found: the boot before this one did not crash")
+	}
+	return web.Page(n.machine.Epitaph)
 }
 
 // figures is what the node and its machine count.

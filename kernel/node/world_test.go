@@ -132,7 +132,8 @@ type testMachine struct {
 	counter counter
 
 	keyboard Keyboard // nil: there is none
-	switched string   // "restart" or "power off", once one was done
+	epitaph  string
+	switched string // "restart" or "power off", once one was done
 }
 
 // counter is a machine's raw counter.
@@ -215,7 +216,7 @@ func (m *testMachine) machine() Machine {
 	if m.dog != nil {
 		machine.Watchdog = m.dog
 	}
-	machine.Keyboard = m.keyboard
+	machine.Keyboard, machine.Epitaph = m.keyboard, m.epitaph
 	machine.Restart = func() { m.switched = "restart" }
 	machine.PowerOff = func() { m.switched = "power off" }
 	return machine

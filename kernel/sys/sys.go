@@ -79,6 +79,19 @@ func ReadThreads() (list []Thread) {
 	return list
 }
 
+// Epitaph is what the console showed of the crash in which the boot before ended, from the line
+// that begins with "panic: " or "fatal error: " on, at most kernel.EpitaphMax bytes; empty when it
+// did not crash, or when the board has been without power.
+func Epitaph() string {
+	b := make([]byte, kernel.EpitaphMax)
+	n, _, errno := syscall.RawSyscall(kernel.CallEpitaph, uintptr(unsafe.Pointer(&b[0])),
+		uintptr(len(b)), 0)
+	if errno != 0 {
+		panic("sys: the kernel refused a call: " + errno.Error())
+	}
+	return string(b[:n])
+}
+
 // Reset resets the board. It does not return.
 func Reset() { call(kernel.CallReset, nil) }
 

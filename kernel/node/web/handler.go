@@ -22,6 +22,7 @@ GET  /mesh/route        authority, fences, results, counters
 GET  /mesh/log?after=N  what happened, line by line
 GET  /mesh/stats        figures of this node
 GET  /metrics           the same and more, for Prometheus
+GET  /epitaph           the crash of the boot before, if it crashed
 POST /mesh/step/N       a lab step, body cap=<base64url>
 GET  /objects/{name}    an object's value
 PUT  /objects/{name}    a new value, in the body
@@ -111,6 +112,9 @@ var pages = map[string]page{
 	},
 	"/metrics": {
 		answer: func(h handler, _ *http.Request) Answer { return h.site.Metrics() },
+	},
+	"/epitaph": {
+		answer: func(h handler, _ *http.Request) Answer { return h.site.Epitaph() },
 	},
 	"/mesh/homes": {
 		answer: func(h handler, r *http.Request) Answer { return h.site.Homes(r.Context()) },

@@ -13,6 +13,7 @@
 //	GET  /mesh/log?after=N  the evidence, numbered
 //	GET  /mesh/stats        the node's own figures
 //	GET  /metrics           the same and more, for Prometheus
+//	GET  /epitaph           what the boot before left of a crash
 //	POST /mesh/step/N       a lab step; body cap=<base64url>
 //	GET  /objects/{name}    an object's value
 //	PUT  /objects/{name}    a new value, the body; 0 to BodyMax bytes
@@ -82,6 +83,7 @@ type Site struct {
 	// Metrics is in the text format of Prometheus, and says so in its header.
 	Metrics func() Answer
 	Log     func(after uint64) Answer
+	Epitaph func() Answer
 
 	// NoMesh answers for all that follows, which is nil then, at a node without a mesh. It is nil
 	// at a node with one.

@@ -65,6 +65,7 @@ func text() Site {
 		Mesh: page("mesh"), Homes: page("homes"), Route: page("route"),
 		Stats:   func() Answer { return Page("stats\n") },
 		Metrics: func() Answer { return Page("metrics\n") },
+		Epitaph: func() Answer { return Page("epitaph\n") },
 		Log:     func(after uint64) Answer { return Page(fmt.Sprintf("log %d\n", after)) },
 		Step: func(_ context.Context, n int, c []byte) Answer {
 			return Page(fmt.Sprintf("step %d %x\n", n, c))
@@ -128,6 +129,7 @@ func TestThePagesAreWhereTheyShouldBe(t *testing.T) {
 		{request("GET /mesh/route", ""), "route\n"},
 		{request("GET /mesh/stats", ""), "stats\n"},
 		{request("GET /metrics", ""), "metrics\n"},
+		{request("GET /epitaph", ""), "epitaph\n"},
 		{request("GET /mesh/log", ""), "log 0\n"},
 		{request("GET /mesh/log?after=12", ""), "log 12\n"},
 		{request("GET http://n/mesh", ""), "mesh\n"},

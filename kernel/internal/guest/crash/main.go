@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -20,6 +21,7 @@ var modes = map[string]func(){
 	"return":         func() {},
 	"exit 3":         func() { os.Exit(3) },
 	"panic":          func() { panic("on purpose") },
+	"long":           func() { panic(strings.Repeat("x", 300)) },
 	"nil":            func() { *at(8) = 1 },
 	"deadlock":       func() { select {} },
 	"out of memory":  outOfMemory,
@@ -45,6 +47,12 @@ func main() {
 	if !ok {
 		fmt.Printf("crash: no mode %q\n", mode)
 		os.Exit(99)
+	}
+	if left := sys.Epitaph(); left != "" {
+		for line := range strings.Lines(left) {
+			fmt.Print("epitaph: ", line)
+		}
+		return
 	}
 	fmt.Println("crash:", mode)
 	run()
