@@ -6,6 +6,7 @@ FAULT ?= kill-peer partition
 RAM   ?= 128M
 TIME  ?= 30s
 SOAK  ?= 10m
+BREAK ?= holdfast/kernel.boot
 
 # Flags of `make mutants`: -all for every level, -run for some of them.
 MUTANTS ?=
@@ -26,14 +27,15 @@ RACE := $(if $(shell command -v gcc),-race)
 PURE := ./mesh/...
 
 # Packages whose tests boot a kernel: run once, not under the race detector.
-BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/...
+BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/... ./internal/debug
 
 # Packages that are the guest's alone, or have assembly: vetted for its processor too.
 GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio ./board/core ./board/timer \
 	./board/at24c/internal/guest ./board/ds1338/internal/guest \
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
-.PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu rig test test-host test-boot test-rig stdtest bench \
+.PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu gdb-installed gdb rig \
+	test test-host test-boot test-rig stdtest bench \
 	faults sweep search soak mutants fuzz clean
 
 help: ## what there is to make
@@ -70,6 +72,18 @@ flash: image ## what the board boots: build/holdfast.imx, and build/holdfast.img
 
 qemu: qemu-installed image rig-bin ## boot one node on QEMU's user network, console here
 	bin/rig boot --image $(IMAGE) --ram $(RAM)
+
+gdb-installed:
+	@command -v gdb-multiarch >/dev/null || { \
+	  install='apt-get install -y --no-install-recommends gdb-multiarch'; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$install; \
+	  else \
+	    echo "gdb-multiarch is missing. As root: $$install" >&2; exit 3; \
+	  fi; }
+
+gdb: qemu-installed gdb-installed ## one node under gdb, stopped where the kernel begins
+	@go run ./internal/debug -break $(BREAK)
 
 rig: qemu-installed image rig-bin ## boot two nodes, inject each FAULT, print the verdict
 	@bin/rig run --image $(IMAGE) --ram $(RAM) --parallel $(PARALLEL) $(addprefix --fault ,$(FAULT))

@@ -51,6 +51,10 @@ func (p *Process) Write(b []byte) (int, error) {
 // when UserNet.Forward does not name the port.
 func (p *Process) Forwarded(port uint16) netip.AddrPort { return p.forwards[port] }
 
+// GDB returns the address on this host at which a debugger finds the guest; the zero AddrPort
+// without Machine.GDB.
+func (p *Process) GDB() netip.AddrPort { return p.gdb }
+
 // Lost counts console bytes that were dropped because Raw or OnLine did not keep up. Who judges by
 // the console has to look at it: a line that is missing was not necessarily missing.
 func (p *Process) Lost() uint64 { return p.backlog.dropped() }

@@ -49,6 +49,7 @@ type Machine struct {
 
 	ICount   string   // QEMU's -icount, such as "shift=0": time by instructions; off when empty
 	NoReboot bool     // a reset ends QEMU instead
+	GDB      bool     // wait for a debugger at Process.GDB before the first instruction
 	Extra    []string // further arguments for QEMU
 
 	Limit time.Duration // QEMU is killed when it has run for so long
@@ -208,6 +209,9 @@ func (m *Machine) args(consoleFD, qmpFD int) ([]string, error) {
 	}
 	if m.NoReboot {
 		args = append(args, "-no-reboot")
+	}
+	if m.GDB {
+		args = append(args, "-gdb", "tcp:127.0.0.1:0")
 	}
 	return append(args, m.Extra...), nil
 }

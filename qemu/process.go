@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"sync"
@@ -44,6 +45,7 @@ type Process struct {
 	backlog  *backlog
 	stderr   *tail
 	forwards forwards
+	gdb      netip.AddrPort
 	ctx      context.Context // ends when QEMU is to be killed, with the cause
 	release  context.CancelCauseFunc
 
@@ -57,8 +59,9 @@ type Process struct {
 	exit Exit // valid once done is closed
 }
 
-// Start starts m and returns when its guest runs. ctx bounds the start and then the whole life:
-// when it ends, QEMU is killed. ErrNoQEMU, wrapped, says that there is no emulator.
+// Start starts m and returns when its guest runs, or with GDB when its debugger can come. ctx
+// bounds the start and then the whole life: when it ends, QEMU is killed. ErrNoQEMU, wrapped, says
+// that there is no emulator.
 func Start(ctx context.Context, m Machine) (*Process, error) {
 	p, err := start(ctx, m)
 	if err != nil {
@@ -175,6 +178,10 @@ func (p *Process) connect(control net.Conn, m *Machine) error {
 		if p.forwards, err = askForwards(ctx, client, user.Forward); err != nil {
 			return err
 		}
+	}
+	if m.GDB { // the debugger lets it run
+		p.gdb, err = askGDB(ctx, client)
+		return err
 	}
 	_, err = client.Execute(ctx, "cont", nil)
 	return err
