@@ -23,6 +23,7 @@ func (e linkEvent) handle(l *loop) {
 	case link.Up:
 		l.print(evidence.New("mesh-link", "up").Node("node", id.NodeOf(e.Key)).
 			Str("remote", e.Remote).Int("slot", int64(e.Slot)))
+		l.peers[e.Session] = id.NodeOf(e.Key)
 		l.step(mesh.LinkUp{Session: mesh.Session(e.Session), Key: e.Key})
 	case link.Arrived:
 		l.hear(e.Session)
@@ -35,6 +36,7 @@ func (e linkEvent) handle(l *loop) {
 	case link.Down:
 		delete(l.closing, e.Session)
 		delete(l.heard, e.Session)
+		delete(l.peers, e.Session)
 		l.down(e)
 		l.step(mesh.LinkDown{Session: mesh.Session(e.Session)})
 	case link.Refused:
@@ -47,6 +49,9 @@ func (e linkEvent) handle(l *loop) {
 // hear notes that a frame came, for the figures: the protocol's detector has a clock of its own.
 func (l *loop) hear(s link.Session) {
 	now := l.clock()
+	if peer, ok := l.peers[s]; ok {
+		l.health.Heard(now, peer)
+	}
 	if before, ok := l.heard[s]; ok {
 		l.stats.gaps.observe(now.Sub(before))
 	}

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"holdfast/kernel/node/clock"
+	"holdfast/kernel/node/health"
 	"holdfast/kernel/node/link"
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
 	"holdfast/mesh/timing"
 	"holdfast/mesh/when"
 )
@@ -62,9 +64,13 @@ type loop struct {
 
 	closing map[link.Session]bool         // closed, but Down has not come yet
 	heard   map[link.Session]when.Instant // when its latest frame came
-	said    map[link.Reason]when.Instant  // when a refusal with that reason was last a row
+	peers   map[link.Session]id.Node
+	said    map[link.Reason]when.Instant // when a refusal with that reason was last a row
 	ticket  mesh.Ticket
 	asked   map[mesh.Ticket]chan<- mesh.Answer
+
+	health health.Monitor // advises whoever looks, and nobody here
+	pause  when.Span      // a tick that is later than this was a pause of the node's own
 
 	stats loopStats
 }
@@ -90,13 +96,14 @@ const lateMS when.Span = 20
 func newLoop(m Machine, log *log) *loop {
 	return &loop{
 		clock: m.Clock, second: m.Second, waits: m.Waits, log: log,
-		armed: when.Never, every: timing.TickMS,
+		armed: when.Never, every: timing.TickMS, pause: timing.PauseMS,
 		events:  make(chan event, eventQueue),
 		ended:   make(chan struct{}),
 		closing: make(map[link.Session]bool),
 		said:    make(map[link.Reason]when.Instant),
 		asked:   make(map[mesh.Ticket]chan<- mesh.Answer),
 		heard:   make(map[link.Session]when.Instant),
+		peers:   make(map[link.Session]id.Node),
 		stats: loopStats{
 			gaps: newHistogram(10, 100, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 5_500, 6_000, 8_000,
 				10_000, 12_000),
@@ -111,7 +118,7 @@ func (l *loop) begin(c mesh.Config) error {
 	if err != nil {
 		return err
 	}
-	l.core, l.every = node, c.Timing.Tick()
+	l.core, l.every, l.pause = node, c.Timing.Tick(), c.Timing.Pause()
 	l.carryOut()
 	// The protocol has a reading of the second clock before anything that it would ask it for.
 	l.tell()
@@ -168,6 +175,7 @@ func (l *loop) tick() {
 	if late > lateMS {
 		l.stats.lateTick.Add(1)
 	}
+	l.health.Ticked(late, l.pause)
 	if int64(late) > l.stats.lateMax.Load() {
 		l.stats.lateMax.Store(int64(late))
 	}

@@ -23,7 +23,7 @@ func (n *Node) site() web.Site {
 		s.Mesh, s.NoMesh = n.singlePage, n.noMesh
 		return s
 	}
-	s.Homes, s.Route = n.homesPage, n.routePage
+	s.Homes, s.Route, s.Health = n.homesPage, n.routePage, n.healthPage
 	s.Step, s.Object = n.labStep, n.object
 	return s
 }
@@ -96,6 +96,19 @@ func (n *Node) homesPage(ctx context.Context) web.Answer {
 		p.add(l.Node("home", h.Home).Epoch("home_epoch", h.HomeEpoch).Str("lease", h.Lease).
 			Int("read_ms", h.ReadMS).Int("write_ms", h.WriteMS).Uint("version", h.Version).
 			Int("copies", int64(h.Copies)))
+	}
+	return p.answer()
+}
+
+// healthPage is how regular the peers and this node are.
+func (n *Node) healthPage(ctx context.Context) web.Answer {
+	var p page
+	if !n.loop.look(ctx, func(_ core, now when.Instant) {
+		for _, row := range n.loop.health.Rows(now) {
+			p.add(row)
+		}
+	}) {
+		return gone()
 	}
 	return p.answer()
 }

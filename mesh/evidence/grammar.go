@@ -33,7 +33,7 @@ func Parse(s string) (Line, error) {
 	return checked(s)
 }
 
-// ParseStatus reads a line of GET /mesh or GET /mesh/homes: one of the rows of Status.
+// ParseStatus reads a line of GET /mesh, /mesh/homes or /mesh/health: one of the rows of Status.
 func ParseStatus(s string) (Line, error) {
 	if claims(s) {
 		return Line{}, &Error{s, "a line of evidence is no status"}

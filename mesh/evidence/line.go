@@ -33,8 +33,8 @@ func New(prefix string, words ...string) Line {
 	return Line{text}
 }
 
-// StatusLine starts a line of an HTTP answer with its head: node, member, or nothing for a row of
-// GET /mesh/homes.
+// StatusLine starts a line of an HTTP answer with its head: node, member, tick, peer, bucket, or
+// nothing for a row of GET /mesh/homes.
 func StatusLine(head string) Line { return Line{head} }
 
 func (l Line) field(key, value string) Line {

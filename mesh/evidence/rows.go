@@ -83,8 +83,8 @@ var Rows = []Row{
 		number("replays"), orNone(words("last_replay", "stale-epoch", "replay")))},
 }
 
-// Status is the grammar of the other lines that a node's HTTP answers consist of (GET /mesh and GET
-// /mesh/homes). They are a state, not an event: they have no at=.
+// Status is the grammar of the other lines that a node's HTTP answers consist of (GET /mesh,
+// /mesh/homes and /mesh/health). They are a state, not an event: they have no at=.
 var Status = []Row{
 	{"node", row(orNone(node("id")), orNone(words("role", "authority", "member")),
 		words("mesh", "joined", "joining", "single"), orNone(epoch("epoch")),
@@ -94,6 +94,11 @@ var Status = []Row{
 	{"", row(object("object"), orNone(text("name")), orNone(node("home")),
 		orNone(epoch("home_epoch")), orNone(words("lease", "active", "draining")),
 		millis("read_ms"), millis("write_ms"), number("version"), count("copies"))},
+	{"tick", row(number("n"), millis("p50_ms"), millis("p99_ms"), millis("worst_ms"))},
+	{"peer", row(node("id"), number("n"), millis("silent_ms"), number("mean_us"),
+		number("deviation_us"), millis("p50_ms"), millis("p99_ms"), millis("worst_ms"),
+		number("phi_normal_milli"), number("phi_exponential_milli"))},
+	{"bucket", row(orNone(node("id")), millis("most_ms"), number("n"))},
 }
 
 func row(fields ...Field) []Field { return fields }

@@ -18,6 +18,7 @@ const index = `holdfast: one node of a mesh
 
 GET  /mesh              the node and its members
 GET  /mesh/homes        every object and its home
+GET  /mesh/health       gaps between the peers' frames, phi, lateness of ticks
 GET  /mesh/route        authority, fences, results, counters
 GET  /mesh/log?after=N  what happened, line by line
 GET  /mesh/stats        figures of this node
@@ -118,6 +119,10 @@ var pages = map[string]page{
 	},
 	"/mesh/homes": {
 		answer: func(h handler, r *http.Request) Answer { return h.site.Homes(r.Context()) },
+		mesh:   true,
+	},
+	"/mesh/health": {
+		answer: func(h handler, r *http.Request) Answer { return h.site.Health(r.Context()) },
 		mesh:   true,
 	},
 	"/mesh/route": {

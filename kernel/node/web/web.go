@@ -9,6 +9,7 @@
 //	GET  /                  what there is
 //	GET  /mesh              the node and its members
 //	GET  /mesh/homes        every object
+//	GET  /mesh/health       how regularly peers are heard of
 //	GET  /mesh/route        authority, fences, results, counters
 //	GET  /mesh/log?after=N  the evidence, numbered
 //	GET  /mesh/stats        the node's own figures
@@ -89,7 +90,7 @@ type Site struct {
 	// at a node with one.
 	NoMesh func() Answer
 
-	Homes, Route func(context.Context) Answer
+	Homes, Route, Health func(context.Context) Answer
 	// Step carries out a lab step. The capability has the length that the client chose.
 	Step func(ctx context.Context, number int, capability []byte) Answer
 	// Object carries out a request for an object, whose Ticket is zero. What it says is in the

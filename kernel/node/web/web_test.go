@@ -63,6 +63,7 @@ func text() Site {
 	}
 	return Site{
 		Mesh: page("mesh"), Homes: page("homes"), Route: page("route"),
+		Health:  page("health"),
 		Stats:   func() Answer { return Page("stats\n") },
 		Metrics: func() Answer { return Page("metrics\n") },
 		Epitaph: func() Answer { return Page("epitaph\n") },
@@ -126,6 +127,7 @@ func TestThePagesAreWhereTheyShouldBe(t *testing.T) {
 		{request("GET /mesh", ""), "mesh\n"},
 		{request("HEAD /mesh", ""), ""},
 		{request("GET /mesh/homes", ""), "homes\n"},
+		{request("GET /mesh/health", ""), "health\n"},
 		{request("GET /mesh/route", ""), "route\n"},
 		{request("GET /mesh/stats", ""), "stats\n"},
 		{request("GET /metrics", ""), "metrics\n"},
