@@ -73,7 +73,7 @@ func (c *capCommand) mint(
 		minted.Rights |= rights[r]
 	}
 	info := records[0].Run
-	f, err := findFault(info.Fault)
+	f, err := faultOf(info)
 	if err != nil {
 		return token, err
 	}

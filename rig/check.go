@@ -68,7 +68,7 @@ func judgeStored(path string) (*judged, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := findFault(records[0].Run.Fault)
+	f, err := faultOf(records[0].Run)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

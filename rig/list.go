@@ -11,15 +11,25 @@ import (
 // listCommand lists the faults.
 type listCommand struct {
 	Plan bool `help:"Also print each fault's steps, with their limits, and its checks."`
+
+	Scenario []string `short:"s" placeholder:"FILE" help:"Print those of files instead."`
 }
 
 // Help is the example of --help.
-func (*listCommand) Help() string { return "Example: rig list --plan" }
+func (*listCommand) Help() string { return "Example: rig list --plan --scenario my.scenario" }
 
 // Run prints the list.
 func (c *listCommand) Run() error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	for _, f := range scenario.All() {
+	faults := scenario.All()
+	if len(c.Scenario) > 0 {
+		var err error
+		faults, err = (&faultFlags{Scenario: c.Scenario}).faults()
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range faults {
 		about := f.About
 		if f.Long {
 			about += "; takes minutes, so that it runs only when it is named"
@@ -35,7 +45,7 @@ func (c *listCommand) Run() error {
 			plan(f)
 		}
 	}
-	if err := table.Flush(); err != nil || c.Plan {
+	if err := table.Flush(); err != nil || c.Plan || len(c.Scenario) > 0 {
 		return err
 	}
 	fmt.Println("\nGroups:")

@@ -88,10 +88,7 @@ func (c *selftestCommand) Run(ctx context.Context) error {
 
 // runBroken runs faults on an image with which not every check may hold.
 func (c *selftestCommand) runBroken(ctx context.Context) error {
-	chosen := faultFlags{c.Fault}
-	if len(c.Fault) == 0 {
-		chosen.Fault = []string{"kill-peer"}
-	}
+	chosen := faultFlags{Fault: c.Fault}
 	faults, err := chosen.faults()
 	if err != nil {
 		return err

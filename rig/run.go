@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/scenario"
 )
@@ -26,9 +27,11 @@ type runCommand struct {
 	RecordGaps string `placeholder:"FILE" help:"Write the gaps between the member's frames here."`
 }
 
-// faultFlags choose faults.
+// faultFlags choose faults; kill-peer when there are none.
 type faultFlags struct {
-	Fault []string `short:"f" default:"kill-peer" help:"Any of: ${faults}; or a group: ${groups}."`
+	Fault []string `short:"f" help:"Any of: ${faults}; or a group: ${groups}."`
+
+	Scenario []string `short:"s" placeholder:"FILE" help:"Also those of files (docs/scenarios.md)."`
 }
 
 // Help is the example of --help.
@@ -58,6 +61,37 @@ func (c *runCommand) Validate() error {
 	return nil
 }
 
+// readScenario reads a fault from a file. It may not have a name of the rig's own.
+func readScenario(path string) (*scenario.Fault, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := scenario.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	f.Text = string(text)
+	_, known := scenario.Find(f.Name)
+	if _, group := scenario.FindGroup(f.Name); known || group {
+		return nil, fmt.Errorf("%s: the rig has a %s of its own", path, f.Name)
+	}
+	return f, nil
+}
+
+// faultOf is the fault of a stored run: of the rig's, or of the text that the journal has.
+func faultOf(run *journal.Run) (*scenario.Fault, error) {
+	if run.Scenario == "" {
+		return findFault(run.Fault)
+	}
+	f, err := scenario.Parse(run.Scenario)
+	if err != nil {
+		return nil, fmt.Errorf("its scenario: %w", err)
+	}
+	f.Text = run.Scenario
+	return f, nil
+}
+
 // faults are those that were asked for, each once.
 func (c *faultFlags) faults() ([]*scenario.Fault, error) {
 	var faults []*scenario.Fault
@@ -66,7 +100,11 @@ func (c *faultFlags) faults() ([]*scenario.Fault, error) {
 			faults = append(faults, f)
 		}
 	}
-	for _, name := range c.Fault {
+	names := c.Fault
+	if len(names) == 0 && len(c.Scenario) == 0 {
+		names = []string{"kill-peer"}
+	}
+	for _, name := range names {
 		if group, ok := scenario.FindGroup(name); ok {
 			for _, f := range group {
 				add(f)
@@ -74,6 +112,13 @@ func (c *faultFlags) faults() ([]*scenario.Fault, error) {
 			continue
 		}
 		f, err := findFault(name)
+		if err != nil {
+			return nil, err
+		}
+		add(f)
+	}
+	for _, path := range c.Scenario {
+		f, err := readScenario(path)
 		if err != nil {
 			return nil, err
 		}

@@ -188,7 +188,7 @@ func (s *session) drive(
 		defer cancel()
 	}
 	w, err := world.Open(ctx, world.Config{
-		Fault: f.Name, Image: s.Image, SHA256: s.sha256, RAM: s.RAM, QEMU: s.qemu,
+		Fault: f.Name, Scenario: f.Text, Image: s.Image, SHA256: s.sha256, RAM: s.RAM, QEMU: s.qemu,
 		Folder: folder, Cast: f.Cast(seed), Patient: patience, Slow: s.Slow,
 		Configure: f.Configure,
 	})

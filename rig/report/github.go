@@ -43,8 +43,12 @@ func (r Result) WriteGitHub(w io.Writer, proof, folder string) error {
 	return err
 }
 
-// Again is the command that runs the same fault with the same keys.
+// Again is the command that runs the same fault with the same keys; where the file of a scenario of
+// the user's is, only they know.
 func (r Result) Again() string {
+	if r.Own {
+		return fmt.Sprintf("rig run --scenario FILE --seed %d", r.Seed)
+	}
 	return fmt.Sprintf("rig run --fault %s --seed %d", r.Fault, r.Seed)
 }
 

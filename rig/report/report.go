@@ -25,6 +25,7 @@ const Schema = 1
 type Result struct {
 	Schema  int             `json:"schema"`
 	Fault   string          `json:"fault"`
+	Own     bool            `json:"scenario,omitempty"` // Fault is of a file of the user's
 	Seed    uint64          `json:"seed"`
 	Wall    time.Time       `json:"wall"`
 	Seconds float64         `json:"seconds"` // how long the run took
@@ -59,7 +60,8 @@ const tailMost = 10
 // Of makes the result of a judged run.
 func Of(r *judge.Run, v judge.Verdict) Result {
 	result := Result{
-		Schema: Schema, Fault: r.Info.Fault, Seed: r.Info.Seed, Wall: r.Info.Wall,
+		Schema: Schema, Fault: r.Info.Fault, Own: r.Info.Scenario != "",
+		Seed: r.Info.Seed, Wall: r.Info.Wall,
 		Seconds: r.EndAt.Sub(0).Seconds(),
 		Exit:    v.Code, Meaning: v.Code.String(),
 		Outcome: v.End.Outcome, Reason: v.End.Reason,

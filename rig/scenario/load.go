@@ -16,9 +16,6 @@ import (
 // route to the other node, in turn.
 const laneEvery = 200 * time.Millisecond
 
-// settled is for how long the traffic is watched beyond what is waited for.
-const settled = 3 * time.Second
-
 // servedLimit is the longest that it may take until everything is served. A fence is part of it.
 const servedLimit = 30 * time.Second
 

@@ -1,5 +1,6 @@
 // Package scenario holds the faults: for each one the steps that bring it about, in order, and the
-// checks that its journal is judged by. A fault is a value; to add one, write its file and put it
+// checks that its journal is judged by. A fault is a value: of Go where its steps compute what they
+// ask for, and else of a file of text (Parse), as a user's own are. To add one to the rig, put it
 // into the table of All.
 //
 // The package owns what is done and asked. It must never decide how: steps act through
@@ -9,6 +10,7 @@ package scenario
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,6 +33,7 @@ type Fault struct {
 	Clone bool   // one more machine has the member's key
 	Long  bool   // runs for minutes
 	Short bool   // is a part of another fault, for those in a hurry
+	Text  string // of the file that it was read from, when it is the user's
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
 	Configure func(cast *provision.Cast, i int, node *config.Config)
 	Steps     []Step
@@ -54,9 +57,28 @@ func All() []*Fault {
 		none(), killPeer(), partition(), partitionLong(),
 		noPeer(), wrongAuthority(), noRoute(), restart(),
 		freezePeer(), freezePeer20s(), freezeRoot(), stallPeer(), stallPeer8s(), stallRoot(),
-		oneWayIn(), oneWayOut(), hold(), holdShort(), flap(), lossy(),
-		halfOpen(), clone(), restartRoot(), restartRootOnce(),
+		written("one-way-in"), written("one-way-out"), written("hold"), written("hold-short"),
+		written("flap"), written("lossy"), written("half-open"),
+		clone(), restartRoot(), restartRootOnce(),
 	}
+}
+
+// faults are those that are files of text.
+//
+//go:embed faults/*.scenario
+var faults embed.FS
+
+// written is the fault of a file of the rig's own.
+func written(name string) *Fault {
+	text, err := faults.ReadFile("faults/" + name + ".scenario")
+	if err != nil {
+		panic("scenario: " + err.Error())
+	}
+	f, err := Parse(string(text))
+	if err != nil {
+		panic(fmt.Sprintf("scenario: %s: %v", name, err))
+	}
+	return f
 }
 
 // Group is a set of faults that run together.

@@ -44,14 +44,15 @@ func consoleFile(node string) string { return node + ".console" }
 
 // Config says what a run's world is made of.
 type Config struct {
-	Fault   string
-	Image   string // the node image
-	SHA256  string // of the image
-	RAM     string // of each machine, in QEMU's notation
-	QEMU    string // its version
-	Folder  string // for the artefacts; it exists
-	Cast    *provision.Cast
-	Patient time.Duration // a machine that runs for longer is killed, before Slow
+	Fault    string
+	Scenario string // the text of the fault's file, when it is the user's
+	Image    string // the node image
+	SHA256   string // of the image
+	RAM      string // of each machine, in QEMU's notation
+	QEMU     string // its version
+	Folder   string // for the artefacts; it exists
+	Cast     *provision.Cast
+	Patient  time.Duration // a machine that runs for longer is killed, before Slow
 	// Slow is by how much the rig is more patient than usual; less than 1 stands for 1.
 	Slow float64
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
@@ -163,16 +164,17 @@ func (w *World) unwritten(err error) {
 
 func (w *World) describe(start time.Time) *journal.Run {
 	run := &journal.Run{
-		Schema: journal.Schema,
-		Fault:  w.Fault,
-		Seed:   w.Cast.Seed,
-		Wall:   start.UTC().Round(0),
-		Image:  w.Image,
-		SHA256: w.SHA256,
-		RAM:    w.RAM,
-		QEMU:   w.QEMU,
-		CPUs:   runtime.NumCPU(),
-		Slow:   w.Slow,
+		Schema:   journal.Schema,
+		Fault:    w.Fault,
+		Scenario: w.Scenario,
+		Seed:     w.Cast.Seed,
+		Wall:     start.UTC().Round(0),
+		Image:    w.Image,
+		SHA256:   w.SHA256,
+		RAM:      w.RAM,
+		QEMU:     w.QEMU,
+		CPUs:     runtime.NumCPU(),
+		Slow:     w.Slow,
 	}
 	for i, n := range w.Cast.Nodes {
 		run.Nodes = append(run.Nodes, journal.Node{
