@@ -89,7 +89,8 @@ func init() {
 	for _, m := range []wire.Message{&wire.Ping{}, &wire.Pong{}, &wire.LeaseReq{}, &wire.LeaseAck{},
 		&wire.JoinReq{}, &wire.Challenge{}, &wire.Join{}, &wire.JoinState{}, &wire.JoinReady{},
 		&wire.Confirm{}, &wire.Refuse{}, &wire.View{}, &wire.ViewAck{}, &wire.ViewReq{},
-		&wire.StaleEpoch{}, &wire.RouteReq{}, &wire.RouteRep{}, &wire.Move{}, &wire.MoveAck{}} {
+		&wire.StaleEpoch{}, &wire.RouteReq{}, &wire.RouteRep{}, &wire.Move{}, &wire.MoveAck{},
+		&wire.Record{}, &wire.RecordAck{}, &wire.RecordRefuse{}, &wire.Published{}, &wire.Forward{}} {
 		compile(reflect.TypeOf(m).Elem())
 	}
 }

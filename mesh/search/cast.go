@@ -30,6 +30,8 @@ type cast struct {
 	objects []object
 
 	interned table[*state] // the states of this second
+	frames   table[*frame] // and its frames, by a hash of their bytes
+	speaks   bool          // somebody reads what nodes say
 }
 
 type object struct {
@@ -101,4 +103,11 @@ func (c *cast) configOf(m int, boot uint8, marks *mesh.Marks) mesh.Config {
 	config.Seed = sha256.Sum256([]byte{byte(m), boot})
 	config.Marks = marks
 	return config
+}
+
+// forget forgets the states and frames of the second that is over: those that are still in use are
+// made again.
+func (c *cast) forget() {
+	c.interned.clear()
+	c.frames.clear()
 }

@@ -275,7 +275,7 @@ func (d *doing) boot(i int) {
 		panic("search: " + err.Error())
 	}
 	m.node = d.c.stateOf(n, i, stepTime{true: d.w.t, counter: bootCounter})
-	d.carry(i, effectsOf(&out))
+	d.carry(i, d.c.effectsOf(&out))
 }
 
 // kill switches a machine off: what was on its way to it is lost, and its peers learn nothing.

@@ -8,6 +8,7 @@ type Result struct {
 	Transitions int  // that led to them, and to those known already
 	Seconds     int  // of true time that were searched in full
 	Closed      bool // no further second leads to anything new: the result holds for ever
+	Stopped     bool // by whoever was told of the progress: no more than Seconds was searched
 
 	Violation string // what must never be so, "" when nothing was found
 	At        int    // in which second
@@ -28,6 +29,9 @@ type explorer struct {
 	second [][]reached // by number of actions
 	next   [][]reached
 	result Result
+
+	progress func(Result) bool
+	told     int // how many states there were when progress was told last
 }
 
 // reached is a world that has been reached for the first time.
@@ -42,35 +46,53 @@ type origin struct {
 	by   action
 }
 
-// Run searches a scope. After every second it tells progress, unless that is nil, what it has found
-// so far.
-func (s Scope) Run(progress func(Result)) Result {
-	x := &explorer{cast: newCast(s)}
+// progressEvery is after how many new states progress is told.
+const progressEvery = 1 << 15
+
+// Run searches a scope. After every second, and at least every 32,768 states, it tells progress,
+// unless that is nil, what it has found so far, and stops when the answer is that it should not go
+// on.
+func (s Scope) Run(progress func(Result) (goOn bool)) Result {
+	x := &explorer{cast: newCast(s), progress: progress}
 	w := x.start()
 	x.reach(&w, -1, action{}, 0, &x.second)
-	for t := 0; t <= s.Seconds && x.result.Violation == ""; t++ {
-		x.interned.clear()
-		last := t == s.Seconds
-		for n := 0; n < len(x.second) && x.result.Violation == ""; n++ {
-			for i := 0; i < len(x.second[n]) && x.result.Violation == ""; i++ {
-				x.expand(&x.second[n][i], n, last)
-			}
-			x.second[n] = nil
-		}
-		if x.result.Violation != "" {
+	for t := 0; t <= s.Seconds; t++ {
+		if !x.searchSecond(t == s.Seconds) {
 			break
 		}
 		x.result.Seconds = t
-		x.result.Closed = !last && len(x.next) == 0
-		if progress != nil {
-			progress(x.result)
-		}
-		if x.result.Closed {
+		x.result.Closed = t < s.Seconds && len(x.next) == 0
+		if x.tell(); x.result.Closed || x.result.Stopped {
 			break
 		}
 		x.second, x.next = x.next, nil
 	}
 	return x.result
+}
+
+// searchSecond goes through the states of a second, and reports whether it came to its end.
+func (x *explorer) searchSecond(last bool) bool {
+	x.forget()
+	for n := 0; n < len(x.second); n++ {
+		for i := range x.second[n] {
+			r := &x.second[n][i]
+			x.expand(r, n, last)
+			if x.result.Violation != "" || x.result.Stopped {
+				return false
+			}
+			*r = reached{} // nothing leads back here: its nodes need not be kept
+		}
+		x.second[n] = nil
+	}
+	return true
+}
+
+// tell tells progress what has been found.
+func (x *explorer) tell() {
+	x.told = x.result.States
+	if x.progress != nil && !x.progress(x.result) {
+		x.result.Stopped = true
+	}
 }
 
 // expand goes from a world, reached by n actions, to all that can follow. In the last second time
@@ -83,6 +105,9 @@ func (x *explorer) expand(r *reached, n int, last bool) {
 				continue
 			}
 			to = &x.next
+		}
+		if x.result.States-x.told >= progressEvery {
+			x.tell()
 		}
 		d := x.do(&r.world, a, nil)
 		if d.wrong != "" {

@@ -33,6 +33,7 @@ var rules = map[string]rule{
 	"mesh.session.sent":      {cap: timing.HeartbeatMS},
 	"mesh.session.heard":     {with: encodeHeard},
 	"mesh.Node.sessions":     {with: encodeSessions},
+	"mesh.session.rest":      {cap: 0},
 	"mesh.pace.last":         {cap: resendMS},
 	"mesh.admission.until":   {cap: 0},
 
@@ -50,6 +51,12 @@ var rules = map[string]rule{
 	"mesh.move.sent":           {cap: 2_000},
 	"mesh.op.until":            {cap: 0},
 	"mesh.op.rows":             {skip: true}, // evidence
+	"mesh.commit.until":        {cap: 0},
+	"mesh.commit.sent":         {cap: resendMS},
+	"mesh.queued.until":        {cap: 0},
+
+	"route.Object.StagedAt": {skip: true}, // the age that a stale read tells
+	"route.Object.Owed":     {with: encodeOwed},
 
 	"member.Entry.Heard":    {calm: timing.FailMS},
 	"member.Entry.Echoed":   {calm: timing.SuspectMS + 1},
@@ -123,4 +130,13 @@ func encodeHeard(e *encoder, v reflect.Value) {
 		most = timing.SuspectMS
 	}
 	e.age(when.Instant(v.Int()), most)
+}
+
+// encodeOwed: since when members have owed an acknowledgement is compared with the suspicion time,
+// and a pause of the authority moves it; zero means that they owe none.
+func encodeOwed(e *encoder, v reflect.Value) {
+	e.uint(bit(v.Int() != 0))
+	if v.Int() != 0 {
+		silence(timing.SuspectMS)(e, v)
+	}
 }

@@ -32,6 +32,8 @@ import (
 // script writes actions down, from the start on.
 func (c *cast) script(as []action) string {
 	var b strings.Builder
+	c.forget()
+	c.speaks = true
 	w := c.start()
 	for _, a := range as {
 		fmt.Fprintf(&b, "%s\n----\n", c.command(&w, a))

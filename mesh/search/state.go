@@ -14,7 +14,8 @@ import (
 
 // state is a node between two steps. It never changes, so that all worlds in which the node is in
 // this state share it, and it remembers where its steps have led: the same input at the same time
-// is carried out once, however many worlds it happens in.
+// is carried out once, however many worlds it happens in. Steps of an earlier second are forgotten:
+// the node of a machine that is stopped would else keep all that could have followed it.
 type state struct {
 	node  *mesh.Node
 	look  mesh.Inspector
@@ -26,7 +27,8 @@ type state struct {
 	code [sha256.Size]byte // of its canonical encoding
 	refs []reference
 
-	steps []step
+	steps   []step // taken at the true time below
+	stepsAt when.Span
 }
 
 // step is one that has been taken from a state.
@@ -81,7 +83,14 @@ type frame struct {
 	refs []reference
 }
 
-func frameOf(data []byte) *frame {
+// frameOf is the frame with these bytes: the same one throughout a second, so that inputs can be
+// compared.
+func (c *cast) frameOf(data []byte) *frame {
+	sum := sha256.Sum256(data)
+	k := key(sum[:16])
+	if known, ok := c.frames.get(k); ok {
+		return known
+	}
 	epoch, m, err := wire.Parse(data)
 	if err != nil {
 		panic("search: a node has sent a malformed frame: " + err.Error())
@@ -91,7 +100,9 @@ func frameOf(data []byte) *frame {
 	e.uint(uint64(epoch))
 	v := reflect.ValueOf(m).Elem()
 	codeOf(v.Type())(&e, v)
-	return &frame{data: data, kind: m.Kind(), code: e.buf, refs: e.refs}
+	f := &frame{data: data, kind: m.Kind(), code: e.buf, refs: e.refs}
+	c.frames.put(k, f)
+	return f
 }
 
 // stateOf is the state of a machine's node after a step. One that is known already is used again.
@@ -121,26 +132,38 @@ func (c *cast) stateOf(n *mesh.Node, m int, t stepTime) *state {
 
 // take returns where an input leads from s.
 func (c *cast) take(s *state, m int, in input, t stepTime) *step {
+	if s.stepsAt != t.true {
+		s.steps, s.stepsAt = nil, t.true
+	}
 	for i := range s.steps {
 		if s.steps[i].in == in && s.steps[i].time == t {
 			return &s.steps[i]
 		}
 	}
+	XMiss++
 	n := s.node.Clone()
 	var out mesh.Effects
 	n.Step(t.counter, c.inputOf(s, m, in, t), &out)
-	s.steps = append(s.steps, step{in, t, c.stateOf(n, m, t), effectsOf(&out)})
+	s.steps = append(s.steps, step{in, t, c.stateOf(n, m, t), c.effectsOf(&out)})
 	return &s.steps[len(s.steps)-1]
 }
 
-func effectsOf(out *mesh.Effects) []effect {
+// effectsOf keeps what the surroundings carry out.
+func (c *cast) effectsOf(out *mesh.Effects) []effect {
 	var does []effect
 	for _, e := range out.List {
-		x := effect{Effect: e}
-		if send, ok := e.(mesh.Send); ok {
-			x.frame = frameOf(send.Data[wire.PrefixSize:])
+		switch e := e.(type) {
+		case mesh.Send:
+			f := c.frameOf(e.Data[wire.PrefixSize:])
+			does = append(does, effect{mesh.Send{Session: e.Session}, f})
+		case mesh.Print:
+			if c.speaks {
+				does = append(does, effect{Effect: e})
+			}
+		case mesh.Answer: // nobody waits for one
+		default:
+			does = append(does, effect{Effect: e})
 		}
-		does = append(does, x)
 	}
 	return does
 }
@@ -179,3 +202,5 @@ func (c *cast) commit(m int, o object, epoch id.Epoch) mesh.Request {
 
 // secondAt is what every machine's second clock shows at a true time.
 func secondAt(t when.Span) when.Calendar { return when.Calendar(1_000_000 + t/when.Second) }
+
+var XMiss int

@@ -25,6 +25,15 @@ func (t *table[V]) put(k key, v V) (V, bool) {
 	return v, false
 }
 
+// get returns the value of a key, if it has one.
+func (t *table[V]) get(k key) (v V, has bool) {
+	if len(t.keys) == 0 {
+		return v, false
+	}
+	i := t.place(k)
+	return t.values[i], t.keys[i] == k
+}
+
 // place is where a key is, or would be.
 func (t *table[V]) place(k key) int {
 	mask := uint64(len(t.keys) - 1)
