@@ -190,6 +190,7 @@ func (s *session) drive(
 	w, err := world.Open(ctx, world.Config{
 		Fault: f.Name, Scenario: f.Text, Image: s.Image, SHA256: s.sha256, RAM: s.RAM, QEMU: s.qemu,
 		Folder: folder, Cast: f.Cast(seed), Patient: patience, Slow: s.Slow,
+		Watch:     reporter.See,
 		Configure: f.Configure,
 	})
 	if err != nil {

@@ -1,6 +1,10 @@
-// Package progress tells a person what a run is waiting for and how long that may take. It owns the
-// form of what stands on standard error while runs go on: one line that is rewritten on a terminal,
-// plain lines elsewhere. It must never decide anything.
+// Package progress tells a person what a run is waiting for and how long that may take, and how its
+// nodes are meanwhile. It owns the form of what stands on standard error while runs go on: a few
+// lines that are rewritten on a terminal, plain lines elsewhere. It must never decide anything, and
+// never ask a node: whether somebody watches changes nothing in a run.
+//
+// On a terminal the first line is the wait with its deadline; then comes one for each fault that
+// lasts, and one for each node. All that they say is from the journal's records (See).
 //
 // States of a Reporter: idle, or waiting for one thing: Wait has returned, its function was not yet
 // called.
@@ -12,7 +16,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
+
+	"holdfast/rig/journal"
 )
 
 const (
@@ -22,8 +29,9 @@ const (
 	// and from then on every repeatEvery.
 	firstAfter  = time.Second
 	repeatEvery = 10 * time.Second
-	// clearLine goes to the line's start and clears it (ECMA-48, EL).
+	// clearLine goes to the line's start and clears it (ECMA-48, EL); lineUp goes up a line (CUU).
 	clearLine = "\r\x1b[K"
+	lineUp    = "\x1b[1A"
 )
 
 // Reporter reports on one run. Its methods may be called from any goroutine.
@@ -34,16 +42,24 @@ type Reporter struct {
 
 	mu      sync.Mutex
 	w       io.Writer
-	drawn   bool // the line on the terminal has something of ours
-	waiting int  // number of the present wait; 0 when idle
+	drawn   int // lines on the terminal that are ours
+	board   board
+	waiting int // number of the present wait; 0 when idle
 	waits   int
 	told    bool // plain output has mentioned the present wait
 }
 
-// New makes a reporter. On a terminal, whose width is given in columns, it rewrites one line; width
-// 0 means that w is no terminal.
+// New makes a reporter. On a terminal, whose width is given in columns, it rewrites its lines;
+// width 0 means that w is no terminal.
 func New(w io.Writer, name string, width int) *Reporter {
 	return &Reporter{name: name, terminal: width > 0, width: width, w: w}
+}
+
+// See takes a record of the run's journal, in order.
+func (r *Reporter) See(record journal.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.board.see(record, time.Now())
 }
 
 // Say writes a line of its own.
@@ -121,16 +137,34 @@ func (r *Reporter) draw(what string, elapsed, limit time.Duration) {
 		return
 	}
 	r.clear()
-	io.WriteString(r.w, cut(text, r.width-1)) // the last column would wrap on some terminals
-	r.drawn = true
+	lines := []string{cut(text, r.width-1)} // the last column would wrap on some terminals
+	for _, line := range r.board.lines(time.Now()) {
+		lines = append(lines, short(line, r.width-1))
+	}
+	io.WriteString(r.w, strings.Join(lines, "\n"))
+	r.drawn = len(lines)
 }
 
-// clear takes the rewritten line away. The lock is held.
+// clear takes the rewritten lines away. The lock is held.
 func (r *Reporter) clear() {
-	if r.drawn {
-		io.WriteString(r.w, clearLine)
-		r.drawn = false
+	if r.drawn > 0 {
+		io.WriteString(r.w, strings.Repeat(clearLine+lineUp, r.drawn-1)+clearLine)
+		r.drawn = 0
 	}
+}
+
+// short ends a text before the given column. What a node printed may have anything in it.
+func short(text string, columns int) string {
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return '?'
+	}, text)
+	if runes := []rune(text); len(runes) > columns {
+		return string(runes[:max(0, columns)])
+	}
+	return text
 }
 
 // cut shortens a text to so many columns, in its middle: both the beginning and the numbers at the

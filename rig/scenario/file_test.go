@@ -11,6 +11,7 @@ import (
 
 	"holdfast/nvram/config"
 	"holdfast/qemu/relay"
+	"holdfast/rig/provision"
 	"holdfast/rig/world"
 )
 
@@ -69,6 +70,15 @@ without route
 	f.Configure(nil, 0, &conf)
 	if f.Nodes != 3 || !conf.Fail || conf.Route {
 		t.Errorf("%d nodes, configured as %+v", f.Nodes, conf)
+	}
+}
+
+func TestANodesNameInARowStandsForItsID(t *testing.T) {
+	cast := provision.Draw(StoredSeed, 2)
+	got := named(cast, []string{"node=n1", "epoch=3"})
+	want := []string{"node=" + cast.Nodes[1].ID.String(), "epoch=3"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

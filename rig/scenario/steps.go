@@ -68,9 +68,25 @@ func (s row) String() string {
 func (s row) Limit() time.Duration { return s.limit }
 func (s row) Do(ctx context.Context, w *world.World) error {
 	prefix, words, _ := strings.Cut(s.head, ": ")
+	with := named(w.Cast, s.with)
 	return w.Await(ctx, s.node, func(l evidence.Line) bool {
-		return l.Is(prefix, strings.Fields(words)...) && hasFields(l, s.with)
+		return l.Is(prefix, strings.Fields(words)...) && hasFields(l, with)
 	})
+}
+
+// named replaces nodes' names in fields by their ids, as evidence has them.
+func named(cast *provision.Cast, fields []string) []string {
+	var replaced []string
+	for _, f := range fields {
+		key, value, _ := strings.Cut(f, "=")
+		for _, n := range cast.Nodes {
+			if n.Name == value {
+				value = n.ID.String()
+			}
+		}
+		replaced = append(replaced, key+"="+value)
+	}
+	return replaced
 }
 
 func hasFields(l evidence.Line, fields []string) bool {

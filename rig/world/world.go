@@ -53,6 +53,8 @@ type Config struct {
 	Folder   string // for the artefacts; it exists
 	Cast     *provision.Cast
 	Patient  time.Duration // a machine that runs for longer is killed, before Slow
+	// Watch, which may be nil, sees every record of the journal, in order. It must not call the world.
+	Watch func(journal.Record)
 	// Slow is by how much the rig is more patient than usual; less than 1 stands for 1.
 	Slow float64
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
@@ -153,6 +155,9 @@ func (w *World) watch() func(journal.Record) {
 			w.cancel(&Stopped{alarm})
 		}
 		w.noteEpoch(r)
+		if w.Watch != nil {
+			w.Watch(r)
+		}
 	}
 }
 
