@@ -122,8 +122,8 @@ const (
 	SeedSize = 32
 
 	// BootPage holds lines that end in '\n', then a zero byte: "-flag" is an argument of the
-	// program, "NAME=VALUE" its environment, "ram=MIB" the memory size. The kernel reads at most
-	// BootSize bytes.
+	// program, "NAME=VALUE" its environment, "ram=MIB" the memory size, "measure=1" has the kernel
+	// measure how long it masks interrupts. The kernel reads at most BootSize bytes.
 	BootPage = 0x80009000
 	BootSize = 2048
 )

@@ -25,7 +25,9 @@ const (
 	hwcap = 1<<1 | 1<<2 | 1<<4 | 1<<6 | 1<<7 | 1<<12 | 1<<13 | 1<<15 | 1<<16 | 1<<17 | 1<<18 |
 		1<<19 | 1<<20
 
-	ramLine = "ram=" // the boot page's line about the memory size, in MiB
+	// The boot page's lines that are for the kernel.
+	ramLine     = "ram="     // the memory size, in MiB
+	measureLine = "measure=" // 1: see masked.go
 )
 
 // startStack writes all that and returns the stack pointer.
@@ -125,12 +127,13 @@ func (w *stackWriter) bootPage() {
 }
 
 // pointers writes the addresses of the strings in [from, to), of those that start with "-" or of
-// the others, and counts them. Empty strings and the line about the memory size are neither.
+// the others, and counts them. Empty strings and the kernel's own lines are neither.
 func (w *stackWriter) pointers(from, to uint32, arguments bool) (count uint32) {
 	first := true
 	for a := from; a < to; a++ {
 		c := *(*byte)(ptr(a))
-		if first && c != 0 && (c == '-') == arguments && !startsWith(a, ramLine) {
+		if first && c != 0 && (c == '-') == arguments &&
+			!startsWith(a, ramLine) && !startsWith(a, measureLine) {
 			w.word(a)
 			count++
 		}
@@ -149,22 +152,22 @@ func startsWith(a uint32, s string) bool {
 	return true
 }
 
-// bootRAM is the memory size in bytes that the loader wants the kernel to use, 0 if it does not
-// say. Only whole megabytes can be said.
-func bootRAM() uint32 {
+// bootNumber is what the boot page's line with this beginning says, 0 if there is none, and more
+// than most if it says more.
+func bootNumber(line string, most uint32) uint32 {
 	for a, first := uint32(bootPage), true; a < bootPage+board.BootSize; a++ {
 		c := *(*byte)(ptr(a))
 		if c == 0 {
 			break
 		}
-		if first && startsWith(a, ramLine) {
-			mib := uint32(0)
-			for a += uint32(len(ramLine)); ; a++ {
+		if first && startsWith(a, line) {
+			n := uint32(0)
+			for a += uint32(len(line)); ; a++ {
 				c := *(*byte)(ptr(a))
-				if c < '0' || c > '9' || mib > megabytesMax {
-					return mib * megabyte
+				if c < '0' || c > '9' || n > most {
+					return n
 				}
-				mib = mib*10 + uint32(c-'0')
+				n = n*10 + uint32(c-'0')
 			}
 		}
 		first = c == '\n'

@@ -28,6 +28,7 @@ func (k *kernel) boot(megabytes uint32) {
 	initInterrupts()
 	k.files.init()
 	port.SetReceiveInterrupt(true)
+	k.masked.on = bootNumber(measureLine, 1) != 0
 	k.startProgram()
 }
 
@@ -36,8 +37,8 @@ func (k *kernel) boot(megabytes uint32) {
 // asked for: on silicon all of it answers.
 func ramSize(megabytes uint32) uint32 {
 	size := megabytes * megabyte
-	if said := bootRAM(); said != 0 {
-		size = min(size, said)
+	if said := bootNumber(ramLine, megabytesMax); said != 0 {
+		size = min(size, said*megabyte)
 	}
 	return min(size, board.DRAMSizeMax)
 }

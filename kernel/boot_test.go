@@ -95,11 +95,14 @@ const (
 	wasReset   = "guest-reset"
 )
 
+// selftestSeed is the entropy that the selftest expects.
+const selftestSeed = "selftest seed selftest seed 0123"
+
 func TestTheRuntimeFindsAllItNeedsOnTheBareMachine(t *testing.T) {
-	const seed, typed = "selftest seed selftest seed 0123", "typed"
+	const typed = "typed"
 	m := machine(t, "selftest", "-verbose", "ram=128", "WORD=two words", "TYPED="+typed)
 	m.RAM = "512M"
-	m.Loads = append(m.Loads, qemu.Load{Addr: board.SeedPage, Data: []byte(seed)})
+	m.Loads = append(m.Loads, qemu.Load{Addr: board.SeedPage, Data: []byte(selftestSeed)})
 	var lines []string
 	started := make(chan *qemu.Process, 1)
 	m.OnLine = func(_ time.Time, line string) {

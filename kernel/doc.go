@@ -26,6 +26,7 @@
 //	vdso.go       the clock without a trap      random.go   getrandom
 //	image.go      the program's segments        args.go     arguments, environment, auxiliary vector
 //	epitaph.go    what a crash leaves for the next boot
+//	masked.go     how long interrupts are masked
 //	settings.go   the Go runtime's settings     end.go      every way to end   figures.go  counters
 //	kernel.go     all data                      layout.go   all addresses
 //	cpu_arm.s     what Go can not say           cpu_host.go the same for tests on the host
@@ -94,7 +95,7 @@
 // Numbers and arguments are Linux's for ARM EABI, so are the errors. What is special:
 //
 //	mmap2            anonymous only, never executable. Promises no more than there are frames.
-//	                 Reservations of 256 MB and more without an address: ENOMEM
+//	                 256 MB and more: ENOMEM
 //	munmap, madvise  the pool only. MADV_DONTNEED gives zeros, other advice does nothing
 //	clone            threads only; 64 at most
 //	futex            WAIT and WAKE; futex_time64 too

@@ -158,6 +158,15 @@ func TestEachUnknownCallIsNamedOnce(t *testing.T) {
 		b.want("unknown", b.call(511), -eNOSYS)
 	}
 	b.want("beyond", b.call(callsMax), -eNOSYS)
+	defer func() { // there is a bound to what one can have it say
+		b.uart.sent = nil
+		for n := range uint32(100) {
+			b.want("beyond", b.call(callsMax+1+n), -eNOSYS)
+		}
+		if n := strings.Count(b.sent(), "no system call"); n != beyondMax-1 {
+			t.Errorf("%d named", n)
+		}
+	}()
 	want := "kernel: no system call 123\nkernel: no system call 511\nkernel: no system call 512\n"
 	if got := strings.ReplaceAll(b.sent(), "\r", ""); got != want {
 		t.Errorf("console %q, want %q", got, want)

@@ -30,6 +30,9 @@ type Stats struct {
 	KeysLost     uint32 // overruns of the console's receiver, each a character or more
 	ConsoleLost  uint32 // bytes of the kernel's own words for which the console had no room
 	ConsoleWaits uint64 // times that a write had to wait for room
+	MaskedTicks  uint64 // the longest that interrupts were masked, if that is measured: see masked.go
+	MaskedCause  uint32 // why: 0 a system call, 1 an interrupt, 2 and more a fault
+	MaskedCall   uint32 // which system call
 
 	Calls [callsMax]uint32 // system calls by number
 }
@@ -59,6 +62,9 @@ func (k *kernel) stats(out uint32) int32 {
 		KeysLost:     k.console.keyboard.lost,
 		ConsoleLost:  k.console.leftOut,
 		ConsoleWaits: k.console.waits,
+		MaskedTicks:  k.masked.longest,
+		MaskedCause:  k.masked.cause,
+		MaskedCall:   k.masked.call,
 		Calls:        k.calls.count,
 	}
 	return 0

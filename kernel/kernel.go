@@ -22,6 +22,7 @@ type kernel struct {
 	random  generator
 	console console
 	calls   callCounts
+	masked  masked
 	dying   uint32 // dyingMark: the end has begun, report nothing more
 
 	threads [threadsMax]thread

@@ -464,3 +464,33 @@ func TestAFrameIsGivenBackOnce(t *testing.T) {
 	}()
 	b.memory.giveFrame(frame)
 }
+
+// While a search for addresses pauses, another thread takes what it finds: it goes on.
+func TestASearchThatWasOvertakenBeginsAnew(t *testing.T) {
+	b := newBench(t)
+	top := page(spaceEnd)
+	for p := page(benchPool) + 10; p < top; p += 2 {
+		b.memory.reserved.fill(p, p+1)
+	}
+	th := b.running()
+	th.regs = [15]uint32{0, 2 * pageSize, protNone, anonymous, 7: callMmap2}
+	pc := th.pc
+	for pieces := 0; th.done == 0 || th.gap.at > page(benchPool)+gapSteps; pieces++ {
+		b.trap(causeCall)
+		if th.pc != pc-4 {
+			t.Fatalf("over after %d pieces: %#x", pieces, th.regs[0])
+		}
+		th.pc = pc
+	}
+	b.memory.reserved.fill(page(benchPool)+8, page(benchPool)+10) // what it would find
+	for range 1000 {
+		b.trap(causeCall)
+		if th.pc == pc {
+			break
+		}
+		th.pc = pc
+	}
+	if want := benchPool + 6*pageSize; th.regs[0] != uint32(want) {
+		t.Errorf("found %#x, want %#x", th.regs[0], want)
+	}
+}

@@ -88,29 +88,37 @@ func (m *pageMap) none(lo, hi uint32) bool {
 	return m[first]&head == 0 && m[last]&tail == 0
 }
 
-// lastGap finds the highest n consecutive pages of [lo, hi) that are not in the set.
-func (m *pageMap) lastGap(lo, hi, n uint32) (first uint32, ok bool) {
-	if n == 0 || n > hi-lo {
-		return 0, false
-	}
-	run := uint32(0)
-	for p := hi; p > lo; {
-		switch w := m[(p-1)/32]; {
-		case p%32 == 0 && w == ^uint32(0):
-			run = 0
-			p -= min(32, p-lo)
-			continue
-		case p%32 == 0 && w == 0 && p-lo >= 32 && run+32 < n:
-			run += 32
-			p -= 32
+// gapSearch is how far a search for consecutive pages that are not in a set has come, from the top
+// down: its state, so that it can be done in pieces.
+type gapSearch struct {
+	at  uint32 // the page above those that are still to be looked at
+	run uint32 // pages not in the set, from at upwards
+}
+
+// gapSteps bounds what one piece of a search looks at: runs of equal bits within a word.
+const gapSteps = 512
+
+// lastGap goes on with a search in [lo, s.at) for the highest n consecutive pages that are not in
+// the set. The search is over when it reports so; then first is the gap, 0 when there is none.
+func (m *pageMap) lastGap(s *gapSearch, lo, n uint32) (first uint32, over bool) {
+	for range gapSteps {
+		if s.at <= lo {
+			return 0, true
+		}
+		last := s.at - 1
+		w := m[last/32] << (31 - last%32) // bit 31 is the page below at
+		length := min(last%32+1, s.at-lo)
+		if w>>31 != 0 {
+			s.run = 0
+			s.at -= min(length, uint32(bits.LeadingZeros32(^w)))
 			continue
 		}
-		p--
-		if m.has(p) {
-			run = 0
-		} else if run++; run == n {
-			return p, true
+		length = min(length, uint32(bits.LeadingZeros32(w)))
+		if n-s.run <= length {
+			return s.at - (n - s.run), true
 		}
+		s.run += length
+		s.at -= length
 	}
 	return 0, false
 }

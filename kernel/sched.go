@@ -133,7 +133,9 @@ func (k *kernel) waitForThread() int {
 		before := timer.Counter()
 		k.clock.refresh(before)
 		k.armTimer(before)
+		k.masked.idle()
 		waitForInterrupt()
+		k.masked.woken()
 		s.idle += timer.Counter() - before
 		k.interrupt()
 	}

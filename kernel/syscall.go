@@ -84,6 +84,7 @@ const (
 type callCounts struct {
 	count      [callsMax]uint32
 	named      [callsMax / 32]uint32 // unknown numbers that the console has named
+	beyond     uint32                // how many above all of them it has
 	interrupts uint64
 }
 
@@ -239,8 +240,12 @@ func (k *kernel) rareCall(number uint32, a *[6]uint32) int32 {
 	return -eNOSYS
 }
 
+// beyondMax is how many numbers of callsMax and more the console names.
+const beyondMax = 16
+
 // nameUnknown says once for each number that the kernel has no such call, so that a program that
-// misbehaves for want of one does not do so in silence.
+// misbehaves for want of one does not do so in silence. Numbers that no list has are named a few
+// times: there are too many of them to remember.
 func (k *kernel) nameUnknown(number uint32) {
 	c := &k.console
 	if number < callsMax {
@@ -249,6 +254,8 @@ func (k *kernel) nameUnknown(number uint32) {
 			return
 		}
 		k.calls.named[w] |= b
+	} else if k.calls.beyond++; k.calls.beyond > beyondMax {
+		return
 	}
 	c.freshLine()
 	c.text("kernel: no system call ")

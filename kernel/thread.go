@@ -24,6 +24,7 @@ type thread struct {
 
 	// done is how much of its system call is behind it, when that is done in pieces.
 	done uint32
+	gap  gapSearch // of mmap
 
 	// Signals.
 	mask    uint64 // blocked

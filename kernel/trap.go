@@ -15,7 +15,14 @@ const unanswered = -1 << 31
 
 // trap handles every exception of the program. The thread that runs when it returns need not be
 // the one that was interrupted.
-func trap(cause uint32) { theKernel().trap(cause) }
+func trap(cause uint32) {
+	k := theKernel()
+	if k.masked.on {
+		k.measuredTrap(cause)
+		return
+	}
+	k.trap(cause)
+}
 
 func (k *kernel) trap(cause uint32) {
 	t := &k.threads[k.sched.current]

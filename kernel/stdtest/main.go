@@ -26,8 +26,13 @@ import (
 	"holdfast/qemu"
 )
 
-// defaultPackages are the ones closest to the kernel.
-var defaultPackages = []string{"sync", "sync/atomic", "context", "time", "runtime"}
+// defaultPackages are the ones closest to the kernel, and those whose results depend on every
+// register and instruction of the processor.
+var defaultPackages = []string{
+	"sync", "sync/atomic", "context", "time", "runtime",
+	"hash/crc32", "crypto/ed25519", "crypto/sha256", "encoding/binary", "strconv", "math",
+	"net/netip", "bytes", "sort",
+}
 
 // testFlags go to every test binary. Examples are left out because they need a pipe.
 var testFlags = []string{"-test.v", "-test.short", "-test.run=^Test"}

@@ -1,6 +1,6 @@
 //go:build arm
 
-package main
+package check
 
 // loadUnaligned makes an exclusive access, which the processor refuses, one byte behind p.
 //

@@ -1,6 +1,6 @@
 //go:build arm
 
-package main
+package check
 
 import (
 	"errors"
@@ -163,3 +163,42 @@ func zeroedSections() (string, error) {
 }
 
 func len32(b []byte) uint32 { return uint32(len(b)) }
+
+// scattered leaves the addresses as full of holes as a program can, and then asks for room that
+// none of the holes has, and for as much as there is: the kernel has to look at all of them.
+func scattered() (string, error) {
+	const pages, large = 6000, 64 << 20
+	b, err := reservation(2 * pages * pageSize)
+	if err != nil {
+		return "", err
+	}
+	for i := range uintptr(pages) {
+		if err := unmap(b[2*i*pageSize:][:pageSize]); err != nil {
+			return "", err
+		}
+	}
+	for range 20 {
+		two, err := reservation(2 * pageSize)
+		if err != nil {
+			return "", err
+		}
+		most, err := reservation(large)
+		if err != nil {
+			return "", err
+		}
+		if err := errors.Join(unmap(two), unmap(most)); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d holes", pages), unmap(b)
+}
+
+// reservation is addresses without memory.
+func reservation(size uintptr) ([]byte, error) {
+	p, _, errno := syscall.Syscall6(syscall.SYS_MMAP2, 0, size, syscall.PROT_NONE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON, ^uintptr(0), 0)
+	if errno != 0 {
+		return nil, fmt.Errorf("mmap of %d bytes of addresses: %w", size, errno)
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(nil, p)), size), nil
+}

@@ -1,6 +1,6 @@
 //go:build arm
 
-package main
+package check
 
 import (
 	"errors"
