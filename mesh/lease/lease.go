@@ -13,8 +13,8 @@
 //
 // It is timed by two clocks where there are two. The counter stands still while a virtual machine
 // is stopped by its monitor; the second clock goes on, in whole seconds. So a lease is also over
-// when the second clock is more than W whole seconds past its reading at the sending, or before it:
-// up to one second later than by the counter, which rule L3 has in its inequality.
+// when the second clock is more than W, in whole seconds and rounded up, past its reading at the
+// sending, or before it: up to a second later than that, which rule L3 has in its inequality.
 package lease
 
 import (
@@ -93,7 +93,7 @@ func (w *Write) validBySecond(now when.Calendar) bool {
 	}
 	age := now.Sub(w.from.Second)
 	return now != when.NoSecond && w.from.Second != when.NoSecond && age >= 0 &&
-		age <= w.length/when.Second*when.Second
+		age <= (w.length+when.Second-1)/when.Second*when.Second
 }
 
 // Left is what remains of the lease by the counter, zero when there is none.

@@ -62,7 +62,7 @@ func TestABrokenRelationDoesNotCompile(t *testing.T) {
 		"suspicion < failure":                      {nil, "SuspectMS", "11_999", "12_000"},
 		"the fence is shorter than the window":     {nil, "FenceMS", "11_999", "12_000"},
 		"the fence outlasts the lease":             {nil, "FenceMS", "7_371", "7_370"},
-		"a longer lease needs a longer fence":      {nil, "WriteLeaseMS", "6_128", "6_129"},
+		"a longer lease needs a longer fence":      {nil, "WriteLeaseMS", "6_000", "6_001"},
 		"L3": {map[string]string{"HeartbeatMS": "1_000", "SuspectMS": "2_000", "FenceMS": "7_371"},
 			"FailMS", "7_447", "7_446"},
 	} {

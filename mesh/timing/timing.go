@@ -26,10 +26,12 @@ const (
 	HandlerMS = 250
 	// GrainMS is eps: truncation to milliseconds, on both sides, with room.
 	GrainMS = 50
-	// SecondClockMS is the resolution of the second clock that times a lease too (rule L6).
+	// SecondClockMS is the resolution of the second clock that times a lease too (rule L6). By that
+	// clock a lease lasts up to its next whole number of these, and one more.
 	SecondClockMS = 1_000
 	// FenceMS is the least time after the last LeaseAck to a node from which its objects may be
-	// served elsewhere: at least (W+1)/(1-rho)+D+eps.
+	// served elsewhere: at least (W+1)/(1-rho)+D+eps, W in whole seconds,
+	// rounded up.
 	FenceMS = 7_500
 	// TickMS is the longest time between two steps of a healthy node.
 	TickMS = 250
@@ -42,14 +44,15 @@ const (
 
 // Compile errors when broken: a negative constant does not fit a uint.
 const (
-	// L3: (W+1)/(1-rho) + D + eps <= F/(1+rho), multiplied by (100-rho)(100+rho)/100.
-	_ uint = FailMS*fast - (WriteLeaseMS+SecondClockMS)*slow - spare*scale/100 - 1
+	// L3: (W+1)/(1-rho) + D + eps <= F/(1+rho), multiplied by (100-rho)(100+rho)/100, with W in
+	// whole seconds, rounded up.
+	_ uint = FailMS*fast - longestMS*slow - spare*scale/100 - 1
 	// The ADR's own margin: heartbeat + write lease < failure window.
 	_ uint = FailMS - (HeartbeatMS + WriteLeaseMS) - marginMS - 1
 	// W < FENCE < F, and FENCE covers the lease with drift and handling.
 	_ uint = FenceMS - WriteLeaseMS - 1
 	_ uint = FailMS - FenceMS - 1
-	_ uint = FenceMS*(100-DriftPercent) - (WriteLeaseMS+SecondClockMS)*100 -
+	_ uint = FenceMS*(100-DriftPercent) - longestMS*100 -
 		(HandlerMS+GrainMS)*(100-DriftPercent)
 	// Suspicion comes before failure, after a heartbeat could have been heard.
 	_ uint = FailMS - SuspectMS - 1
@@ -61,6 +64,9 @@ const (
 	slow  = 100 + DriftPercent
 	scale = fast * slow
 	spare = HandlerMS + GrainMS + marginMS
+
+	// longestMS is how long a lease may last by the second clock.
+	longestMS = (WriteLeaseMS+SecondClockMS-1)/SecondClockMS*SecondClockMS + SecondClockMS
 )
 
 // Timing is one node's timing configuration, the same on every node of a mesh.
@@ -71,11 +77,15 @@ type Timing struct {
 // Default is the ADR's.
 var Default = Timing{HeartbeatMS, SuspectMS, FailMS, WriteLeaseMS}
 
+// Fast is near the shortest that rule L3 leaves to nodes whose second clock counts whole seconds.
+var Fast = Timing{Heartbeat: 300, Suspect: 1_200, Fail: 2_400, WriteLease: 400}
+
 // The reasons a Timing is refused.
 var (
 	ErrOrder = errors.New("timing: want 0 < heartbeat < suspect < fail <= 3600000 and 0 < lease")
 	ErrADR   = errors.New("timing: heartbeat + write lease must be less than fail")
-	ErrL3    = errors.New("timing: (lease + 1 s)/(1-1%) + 300 ms must be at most fail/(1+1%)")
+	ErrL3    = errors.New("timing: (lease in whole seconds + 1 s)/(1-1%) + 300 ms must be " +
+		"at most fail/(1+1%)")
 )
 
 const maxFailMS = 3_600_000
@@ -88,16 +98,23 @@ func (t Timing) Check() error {
 		return ErrOrder
 	case t.Fail-(t.Heartbeat+t.WriteLease) <= marginMS:
 		return ErrADR
-	case t.Fail*fast <= (t.WriteLease+SecondClockMS)*slow+spare*scale/100:
+	case t.Fail*fast <= t.longest()*slow+spare*scale/100:
 		return ErrL3
 	}
 	return nil
 }
 
-// Spare is how much longer the lease could be without breaking rule L3, handling and truncation
-// included; negative when it is broken.
+// longest is how long a lease may last by the second clock, which counts whole seconds: one that
+// ends within a second is told from an older one only when that second is over, and the reading may
+// be as old as a second itself.
+func (t Timing) longest() when.Span {
+	return (t.WriteLease+SecondClockMS-1)/SecondClockMS*SecondClockMS + SecondClockMS
+}
+
+// Spare is the true time that rule L3 leaves between what a lease allowed and the conviction, with
+// drift, handling and truncation at their worst; negative when the rule is broken.
 func (t Timing) Spare() when.Span {
-	return (t.Fail*fast - (t.WriteLease+SecondClockMS)*slow - spare*scale/100) / slow
+	return (t.Fail*fast - t.longest()*slow - spare*scale/100) * 100 / scale
 }
 
 // Tick is the longest time between two steps: min(250 ms, W/8) (rule L5).
@@ -113,8 +130,8 @@ func (t Timing) Ask() when.Span { return max(1, t.WriteLease/3) }
 // Fence is the time after the last LeaseAck to a node from which its objects may be served
 // elsewhere.
 func (t Timing) Fence() when.Span {
-	return ((t.WriteLease+SecondClockMS)*100+fast-1)/fast + FenceMS - fenceDefault
+	return (t.longest()*100+fast-1)/fast + FenceMS - fenceDefault
 }
 
 // fenceDefault is what Fence's formula gives for the default lease, without rounding FENCE up.
-const fenceDefault = ((WriteLeaseMS+SecondClockMS)*100 + fast - 1) / fast
+const fenceDefault = (longestMS*100 + fast - 1) / fast

@@ -2,6 +2,7 @@ package timing
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -78,7 +79,7 @@ const rho = 0.01
 // multiplications.
 func longestLease(c Timing) float64 {
 	const d, eps, second = 250, 50, 1_000
-	return (float64(c.WriteLease)+second)/(1-rho) + d + eps
+	return (math.Ceil(float64(c.WriteLease)/second)*second+second)/(1-rho) + d + eps
 }
 
 func TestAnAcceptedTimingKeepsTheBoundOfL3(t *testing.T) {
@@ -94,24 +95,39 @@ func TestAnAcceptedTimingKeepsTheBoundOfL3(t *testing.T) {
 	})
 }
 
-func TestTheSpareIsWhatALongerLeaseMayTake(t *testing.T) {
+func TestTheFastTimingIsNearTheShortest(t *testing.T) {
+	shorter := Fast
+	shorter.Fail -= 100
+	if err, next := Fast.Check(), shorter.Check(); err != nil || next == nil {
+		t.Errorf("%v: %v; %d ms of window: %v", Fast, err, shorter.Fail, next)
+	}
+}
+
+func TestTheSpareIsWhatL3Leaves(t *testing.T) {
+	const margin = 2
 	rapid.Check(t, func(t *rapid.T) {
 		c := timings(t)
-		if c.Check() != nil {
-			return
-		}
-		longer := c
-		longer.WriteLease += c.Spare() - 1
-		if err := longer.Check(); errors.Is(err, ErrL3) {
-			t.Errorf("%v has %d ms to spare; with all but one of them: %v", c, c.Spare(), err)
-		}
-		longer.WriteLease += 2
-		if longer.Check() == nil {
-			t.Errorf("%v has %d ms to spare, and takes one more", c, c.Spare())
+		want := float64(c.Fail)/(1+rho) - longestLease(c) - margin
+		if got := float64(c.Spare()); math.Abs(got-want) > 1 {
+			t.Fatalf("%v: %g ms to spare, want %g", c, got, want)
 		}
 	})
-	if s := Default.Spare(); s != 4_463 {
-		t.Errorf("the default has %d ms to spare, want 4463", s)
+	if s := Default.Spare(); s != 4_508 {
+		t.Errorf("the default has %d ms to spare, want 4508", s)
+	}
+}
+
+// The second clock counts whole seconds: a lease that ends within one lasts longer by it.
+func TestALeaseBelowASecondNeedsTheWindowOfASecond(t *testing.T) {
+	for lease, least := range map[when.Span]when.Span{400: 2_346, 1_000: 2_346, 1_001: 3_366} {
+		c := Timing{Heartbeat: 100, Suspect: 1_000, Fail: least, WriteLease: lease}
+		if err := c.Check(); err != nil {
+			t.Errorf("lease %d, fail %d: %v", lease, least, err)
+		}
+		c.Fail--
+		if err := c.Check(); !errors.Is(err, ErrL3) {
+			t.Errorf("lease %d, fail %d: %v, want %v", lease, c.Fail, err, ErrL3)
+		}
 	}
 }
 

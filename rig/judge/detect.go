@@ -27,6 +27,16 @@ var (
 	Lost    = Boundary{"member-suspects", "suspect", timing.SuspectMS * time.Millisecond}
 )
 
+// In is the boundary of nodes with that timing.
+func (b Boundary) In(t timing.Timing) Boundary {
+	after := t.Suspect
+	if b.Word == Failed.Word {
+		after = t.Fail
+	}
+	b.After = time.Duration(after) * time.Millisecond
+	return b
+}
+
 // OwnClock asks whether the observer noticed a boundary in time by its own measure of the silence.
 func OwnClock(b Boundary, observer, victim string) Check {
 	return Check{

@@ -16,19 +16,26 @@ const (
 	grain = timing.GrainMS * time.Millisecond
 )
 
+// leaseIn is the write lease of nodes with that timing.
+func leaseIn(t timing.Timing) time.Duration {
+	return time.Duration(t.WriteLease) * time.Millisecond
+}
+
 // AuthorityLost asks whether an isolated member says once, in time and in these words that it has
 // lost the authority: as soon as its write lease is over and the authority is silent for too long.
-func AuthorityLost(epoch id.Epoch, member, authority string) Check {
+func AuthorityLost(epoch id.Epoch, member, authority string, t timing.Timing) Check {
 	return Check{
 		Name: "authority-lost", Source: "ADR 4, 6",
 		Claim: fmt.Sprintf("%s says that it has lost %s when its lease is over and %s is suspect, "+
 			"at most %v late; it is immutable then and reads under its lease",
 			member, authority, authority, lateMost),
-		ask: func(q *inquiry) { q.authorityLost(epoch, member, authority) },
+		ask: func(q *inquiry) { q.authorityLost(epoch, member, authority, t) },
 	}
 }
 
-func (q *inquiry) authorityLost(epoch id.Epoch, member, authority string) {
+func (q *inquiry) authorityLost(
+	epoch id.Epoch, member, authority string, t timing.Timing,
+) {
 	cut, ok := q.isolated(member)
 	if !ok {
 		return
@@ -42,7 +49,8 @@ func (q *inquiry) authorityLost(epoch id.Epoch, member, authority string) {
 	}
 	q.want("the loss", lost.Line, "epoch="+epoch.String(), "root="+q.run.ID(authority).String(),
 		"mutable=0", "reads=lease")
-	suspect, ok := q.crossing(Lost, member, authority)
+	silence := Lost.In(t)
+	suspect, ok := q.crossing(silence, member, authority)
 	if !ok {
 		return
 	}
@@ -57,7 +65,7 @@ func (q *inquiry) authorityLost(epoch id.Epoch, member, authority string) {
 	}
 	at, _ := lost.Time()
 	heard := heardAt(suspect)
-	due := max(guest(sent)+writeLease+millisecond, guest(heard)+Lost.After)
+	due := max(guest(sent)+leaseIn(t)+millisecond, guest(heard)+silence.After)
 	q.margin("said late by", guest(at)-due, 0, 0, lateMost)
 
 	a, ok := q.pick(member, "GET", "/mesh/route", false, after(lost.Seen))
@@ -82,16 +90,16 @@ func heardAt(suspect Row) when.Instant {
 
 // LeaseBound asks whether an isolated member stopped committing when its write lease was over: the
 // lease counts from when the member sent the request that was answered last (rule L1).
-func LeaseBound(member string) Check {
+func LeaseBound(member string, t timing.Timing) Check {
 	return Check{
 		Name: "lease-bound", Source: "ADR 4, L1",
 		Claim: fmt.Sprintf("%s's last accepted commit is at most %v after it sent its last "+
-			"acknowledged lease request, and it refuses all later ones", member, writeLease),
-		ask: func(q *inquiry) { q.leaseBound(member) },
+			"acknowledged lease request, and it refuses all later ones", member, leaseIn(t)),
+		ask: func(q *inquiry) { q.leaseBound(member, leaseIn(t)) },
 	}
 }
 
-func (q *inquiry) leaseBound(member string) {
+func (q *inquiry) leaseBound(member string, lease time.Duration) {
 	last, next, ok := q.lastCommit(member)
 	if !ok {
 		return
@@ -110,7 +118,7 @@ func (q *inquiry) leaseBound(member string) {
 		q.missing("%s committed nothing under its last lease", member)
 		return
 	}
-	q.margin("committed until", guest(at)-guest(sent), 0, 0, writeLease)
+	q.margin("committed until", guest(at)-guest(sent), 0, 0, lease)
 	if next.count == 0 {
 		return
 	}
@@ -123,11 +131,11 @@ func (q *inquiry) leaseBound(member string) {
 
 // LeaseBoundByFrames asks the same without trusting the member's word on when it had sent what: the
 // answer to that request passed the relay after it, and no later than the last frame that did.
-func LeaseBoundByFrames(member, authority string) Check {
+func LeaseBoundByFrames(member, authority string, t timing.Timing) Check {
 	return Check{
 		Name: "lease-bound-rig-clock", Source: "ADR 4, L1",
 		Claim: fmt.Sprintf("by the rig's clock, %s's last accepted commit is at most %v after the "+
-			"last frame from %s passed the relay", member, writeLease, authority),
+			"last frame from %s passed the relay", member, leaseIn(t), authority),
 		ask: func(q *inquiry) {
 			last, _, ok := q.lastCommit(member)
 			if !ok {
@@ -143,7 +151,7 @@ func LeaseBoundByFrames(member, authority string) Check {
 				return
 			}
 			q.cite(frame.N)
-			q.margin("committed until", to.Sub(frame.At), 0, 0, writeLease+grain)
+			q.margin("committed until", to.Sub(frame.At), 0, 0, leaseIn(t)+grain)
 		},
 	}
 }

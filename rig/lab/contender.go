@@ -15,6 +15,7 @@ type Contender struct {
 	Interval when.Span // of its heartbeats; for one that asks, any trace will do: an hour
 	make     func(s Settings) policy.Policy
 	group    func(members int) swim.Config // instead of make
+	look     when.Span                     // how often it looks, where that is less than usual
 }
 
 // asks is the interval of a contender that asks.
@@ -36,10 +37,6 @@ func (c Contender) messages(s Settings) float64 {
 	}
 	return float64(when.Second) / float64(c.Interval)
 }
-
-// Fast is near the shortest timing that rule L3 leaves to a node whose second clock counts whole
-// seconds: see docs/detectors.md.
-var Fast = timing.Timing{Heartbeat: 300, Suspect: 1_200, Fail: 2_400, WriteLease: 400}
 
 // Contenders are the policies that are compared, with the defaults of the systems they are from.
 func Contenders() []Contender {
@@ -76,7 +73,7 @@ func Contenders() []Contender {
 	return []Contender{
 		fixed("fixed-300ms", 300), fixed("fixed-1s", 1_000), fixed("fixed-3s", 3_000),
 		pair("holdfast", "what ships: suspect 6 s, fail 12 s, a question every 2 s", timing.Default),
-		pair("holdfast-fast", "suspect 1.2 s, fail 2.4 s, a question every 0.1 s", Fast),
+		pair("holdfast-fast", "suspect 1.2 s, fail 2.4 s, a question every 0.1 s", timing.Fast),
 		normal("phi-normal", "Akka: a beat a second, 3 s of pause, floor 100 ms", 1_000, phi.Akka),
 		normal("phi-normal-100ms", "the same with a beat every 100 ms and no pause", 100, floored),
 		normal("phi-normal-raw", "and with the deviation as it is", 100, raw),

@@ -103,7 +103,7 @@ func Compare(c Contender, t *trace.Trace, s Settings) Result {
 		return r
 	}
 	h := hear(t, c.Interval)
-	p := play{h: h, w: c.start(s, h), settings: s}
+	p := play{h: h, w: c.start(s, h), settings: s, look: max(tickMS, c.look)}
 	p.run()
 	days := float64(p.now) / dayMS
 	r.Suspicions = float64(p.suspicions) / days
@@ -126,6 +126,7 @@ type play struct {
 	h        *hearing
 	w        watcher
 	settings Settings
+	look     when.Span // how often the watcher does
 	now      when.Instant
 
 	health      detect.Health
@@ -149,7 +150,7 @@ func (p *play) run() {
 	left := p.settings.Crashes
 	heard, away := 0, false
 	for p.now < p.h.end {
-		p.now = p.now.Add(tickMS)
+		p.now = p.now.Add(p.look)
 		if p.h.stopped(p.now) {
 			away = true
 			p.w.away(p.now)
@@ -200,7 +201,7 @@ func (p *play) die(health detect.Health) {
 	}
 	w := p.w.crash(p.now)
 	for now := p.now; now < p.now.Add(patienceMS); {
-		now = now.Add(tickMS)
+		now = now.Add(p.look)
 		if w.tick(now, 0) == detect.Failed {
 			p.found = append(p.found, now.Sub(p.now))
 			return

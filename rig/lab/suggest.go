@@ -35,7 +35,7 @@ type Suggestion struct {
 	Far    bool      // Late lies beyond what the trace can show: it was extrapolated
 	Worst  when.Span // lateness in the trace
 	Spare  when.Span // what rule L3 leaves
-	Played Result    // the trace replayed to the detector with this timing
+	Played Result    // the trace's lateness replayed to the detector with this timing
 }
 
 // Suggest proposes a timing under which a living peer is convicted at most rate times a day, as far
@@ -71,9 +71,18 @@ func Suggest(t *trace.Trace, rate float64, s Settings) (*Suggestion, error) {
 			"too late", config.TimeMax, config.KeyTime)
 	}
 	g.Spare = g.Timing.Spare()
-	g.Played = Compare(Contender{Name: "suggested", Interval: max(t.Interval, ask),
-		make: func(Settings) policy.Policy { return policy.NewPair(g.Timing) }}, t, s)
+	g.Played = Compare(Contender{Name: "suggested", Interval: ask, look: ask / 50,
+		make: func(Settings) policy.Policy { return policy.NewPair(g.Timing) }}, retimed(t, ask), s)
 	return g, nil
+}
+
+// retimed is the trace as it would have been with another interval and the same lateness.
+func retimed(t *trace.Trace, interval when.Span) *trace.Trace {
+	r := &trace.Trace{Name: t.Name, Interval: interval}
+	for _, g := range t.Gaps {
+		r.Gaps = append(r.Gaps, trace.Gap{Length: interval + max(0, g.Length-t.Interval), Cause: g.Cause})
+	}
+	return r
 }
 
 // up rounds up.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/mesh/capability"
+	"holdfast/mesh/timing"
 	"holdfast/rig/judge"
 )
 
@@ -16,18 +17,19 @@ func killPeer() *Fault {
 		Proof: "the root noticed the death at 6 and 12 s, took the homes over behind a fence, " +
 			"and the member came back at epoch 4",
 		Nodes:  2,
-		Steps:  slices.Concat(joinSteps(), killSteps(), takeoverSteps(), rejoinSteps()),
-		Checks: slices.Concat(joinChecks(), removeChecks(), rejoinChecks()),
+		Steps:  slices.Concat(joinSteps(), killSteps(timing.Default), takeoverSteps(), rejoinSteps()),
+		Checks: slices.Concat(joinChecks(), removeChecks(timing.Default), rejoinChecks()),
 	}
 }
 
 // killSteps kill the member and go on until the root has removed it.
-func killSteps() []Step {
+func killSteps(t timing.Timing) []Step {
+	suspect, failed := judge.Suspect.In(t).After, judge.Failed.In(t).After
 	return []Step{
 		survey{root}, // with the routes that will have to be fenced
 		kill{member},
-		row{root, "mesh-fail: suspect", nil, judge.Suspect.After + rowSlack},
-		row{root, "mesh-fail: failed", nil, judge.Failed.After - judge.Suspect.After + rowSlack},
+		row{root, "mesh-fail: suspect", nil, suspect + rowSlack},
+		row{root, "mesh-fail: failed", nil, failed - suspect + rowSlack},
 		row{root, "mesh-fail: removed", []string{"epoch=3"}, rowSlack},
 	}
 }
@@ -46,12 +48,13 @@ func takeoverSteps() []Step {
 	}
 }
 
-func removeChecks() []judge.Check {
+func removeChecks(t timing.Timing) []judge.Check {
+	suspect, failed := judge.Suspect.In(t), judge.Failed.In(t)
 	return []judge.Check{
-		judge.OwnClock(judge.Suspect, root, member),
-		judge.RigClock(judge.Suspect, root, member),
-		judge.OwnClock(judge.Failed, root, member),
-		judge.RigClock(judge.Failed, root, member),
+		judge.OwnClock(suspect, root, member),
+		judge.RigClock(suspect, root, member),
+		judge.OwnClock(failed, root, member),
+		judge.RigClock(failed, root, member),
 		judge.Removed(removeEpoch, root, member),
 		judge.Recomputed(removeEpoch, root, member),
 		judge.Fenced(removeEpoch, root, member),

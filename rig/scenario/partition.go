@@ -16,9 +16,10 @@ func partition() *Fault {
 		About: "the way between the two nodes is cut, both live on; later it heals",
 		Proof: "the isolated member stopped committing before the root took its homes over, " +
 			"re-homed nothing, and came back at epoch 4 without a reboot",
-		Nodes:  2,
-		Steps:  slices.Concat(joinSteps(), cutSteps(), isolatedSteps(), healSteps()),
-		Checks: slices.Concat(joinChecks(), removeChecks(), isolatedChecks(), healChecks()),
+		Nodes: 2,
+		Steps: slices.Concat(joinSteps(), cutSteps(timing.Default), isolatedSteps(), healSteps()),
+		Checks: slices.Concat(joinChecks(), removeChecks(timing.Default), isolatedChecks(timing.Default),
+			healChecks()),
 	}
 }
 
@@ -32,20 +33,21 @@ func partitionLong() *Fault {
 			"and came back at epoch 4 without a reboot",
 		Nodes: 2,
 		Long:  true,
-		Steps: slices.Concat(joinSteps(), cutSteps(), isolatedSteps(), []Step{
+		Steps: slices.Concat(joinSteps(), cutSteps(timing.Default), isolatedSteps(), []Step{
 			readOut{member, joinEpoch, readLease + rowSlack},
 			survey{member},
 			survey{root},
 		}, healSteps()),
-		Checks: slices.Concat(joinChecks(), removeChecks(), isolatedChecks(),
+		Checks: slices.Concat(joinChecks(), removeChecks(timing.Default), isolatedChecks(timing.Default),
 			[]judge.Check{judge.ReadLease(member, root)}, healChecks()),
 	}
 }
 
 // cutSteps cut and go on until the root has removed the member and serves its objects, while the
 // member is pressed to commit.
-func cutSteps() []Step {
-	removal := row{root, "mesh-fail: removed", []string{"epoch=3"}, judge.Failed.After + rowSlack}
+func cutSteps(t timing.Timing) []Step {
+	removal := row{root, "mesh-fail: removed", []string{"epoch=3"},
+		judge.Failed.In(t).After + rowSlack}
 	return append([]Step{
 		survey{root},
 		survey{member},
@@ -67,13 +69,13 @@ func isolatedSteps() []Step {
 	}
 }
 
-func isolatedChecks() []judge.Check {
+func isolatedChecks(t timing.Timing) []judge.Check {
 	return []judge.Check{
-		judge.OwnClock(judge.Lost, member, root),
-		judge.RigClock(judge.Lost, member, root),
-		judge.AuthorityLost(joinEpoch, member, root),
-		judge.LeaseBound(member),
-		judge.LeaseBoundByFrames(member, root),
+		judge.OwnClock(judge.Lost.In(t), member, root),
+		judge.RigClock(judge.Lost.In(t), member, root),
+		judge.AuthorityLost(joinEpoch, member, root, t),
+		judge.LeaseBound(member, t),
+		judge.LeaseBoundByFrames(member, root, t),
 		judge.BeforeRehome(removeEpoch, member, root),
 		judge.ViewKept(joinEpoch, member),
 		judge.IsolatedStep(step9, member,

@@ -55,6 +55,7 @@ type Step interface {
 func All() []*Fault {
 	return []*Fault{
 		none(), killPeer(), partition(), partitionLong(),
+		killPeerFast(), partitionFast(),
 		noPeer(), wrongAuthority(), noRoute(), restart(),
 		freezePeer(), freezePeer20s(), freezeRoot(), stallPeer(), stallPeer8s(), stallRoot(),
 		written("one-way-in"), written("one-way-out"), written("hold"), written("hold-short"),
@@ -100,6 +101,8 @@ func Groups() []Group {
 	return []Group{
 		{"quick", strings.Join(quick, ", "),
 			func(f *Fault) bool { return slices.Contains(quick, f.Name) }},
+		{"fast", "kill-peer and partition with the shortest times; want a host that does nothing else",
+			isFast},
 		{"all", "all but those that take minutes and those that are a part of another",
 			func(f *Fault) bool { return !f.Long && !f.Short }},
 		{"every", "all but those that are a part of another",
