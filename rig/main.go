@@ -42,7 +42,7 @@ type commandLine struct {
 	Selftest  selftestCommand  `cmd:"" help:"Show that the verdict can fail: damage good runs."`
 	Cap       capCommand       `cmd:"" help:"Mint a capability for the nodes of a run."`
 	Boot      bootCommand      `cmd:"" help:"Boot one node by itself, with its console here."`
-	Provision provisionCommand `cmd:"" help:"Write the EEPROM image of one node of a seed."`
+	Provision provisionCommand `cmd:"" help:"Write the EEPROM image of one node."`
 	Lab       labCommand       `cmd:"" help:"Compare failure detectors; --suggest: timing constants."`
 	Doctor    doctorCommand    `cmd:"" help:"Say whether this machine has what a run needs."`
 }
