@@ -48,6 +48,31 @@ func Version(ctx context.Context) (string, error) {
 	return parseVersion(string(out))
 }
 
+// Datagrams says that the emulator can carry Ethernet frames in datagrams, or why it cannot: it is
+// older than 7.2, or was built without.
+func Datagrams(ctx context.Context) error {
+	path, err := Find()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "-machine", "none", "-netdev", "help").Output()
+	if err != nil {
+		return fmt.Errorf("qemu: %s -netdev help: %w", path, err)
+	}
+	return findDatagrams(string(out))
+}
+
+func findDatagrams(help string) error {
+	for line := range strings.Lines(help) {
+		if strings.TrimSpace(line) == "dgram" {
+			return nil
+		}
+	}
+	return errors.New("qemu: it has no network device of kind dgram: version 7.2 is the first")
+}
+
 func parseVersion(out string) (string, error) {
 	first, _, _ := strings.Cut(out, "\n")
 	version, ok := strings.CutPrefix(strings.TrimSpace(first), "QEMU emulator version ")

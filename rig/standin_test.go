@@ -63,6 +63,10 @@ func standIn() {
 		fmt.Println("QEMU emulator version 7.2.0 (stand-in)")
 		return
 	}
+	if os.Args[len(os.Args)-1] == "help" {
+		fmt.Println("Available netdev backend types:\ndgram")
+		return
+	}
 	if folder := os.Getenv(standInPIDs); folder != "" {
 		path := filepath.Join(folder, strconv.Itoa(os.Getpid()))
 		if err := os.WriteFile(path, nil, 0o600); err != nil {

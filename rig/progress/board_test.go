@@ -156,3 +156,22 @@ func TestWhatANodePrintsCannotDriveTheTerminal(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// stuck is a terminal that takes nothing until it is let.
+type stuck struct{ let chan struct{} }
+
+func (s stuck) Write(p []byte) (int, error) {
+	<-s.let
+	return len(p), nil
+}
+
+func TestATerminalThatTakesNothingDoesNotHoldUpTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		terminal := stuck{make(chan struct{})}
+		r := New(terminal, "none", 80)
+		go r.Say("something")
+		synctest.Wait() // it is stuck now
+		r.See(journal.Record{Kind: journal.KindRun, Run: new(journal.Run)})
+		close(terminal.let)
+	})
+}

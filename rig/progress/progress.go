@@ -43,10 +43,14 @@ type Reporter struct {
 	mu      sync.Mutex
 	w       io.Writer
 	drawn   int // lines on the terminal that are ours
-	board   board
 	waiting int // number of the present wait; 0 when idle
 	waits   int
 	told    bool // plain output has mentioned the present wait
+
+	// boardMu is another lock than mu, which is held while a terminal takes what is written: one
+	// that does not must not hold up the journal.
+	boardMu sync.Mutex
+	board   board
 }
 
 // New makes a reporter. On a terminal, whose width is given in columns, it rewrites its lines;
@@ -55,10 +59,10 @@ func New(w io.Writer, name string, width int) *Reporter {
 	return &Reporter{name: name, terminal: width > 0, width: width, w: w}
 }
 
-// See takes a record of the run's journal, in order.
+// See takes a record of the run's journal, in order. It waits for no terminal.
 func (r *Reporter) See(record journal.Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.boardMu.Lock()
+	defer r.boardMu.Unlock()
 	r.board.see(record, time.Now())
 }
 
@@ -138,7 +142,10 @@ func (r *Reporter) draw(what string, elapsed, limit time.Duration) {
 	}
 	r.clear()
 	lines := []string{cut(text, r.width-1)} // the last column would wrap on some terminals
-	for _, line := range r.board.lines(time.Now()) {
+	r.boardMu.Lock()
+	known := r.board.lines(time.Now())
+	r.boardMu.Unlock()
+	for _, line := range known {
 		lines = append(lines, short(line, r.width-1))
 	}
 	io.WriteString(r.w, strings.Join(lines, "\n"))
