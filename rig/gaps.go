@@ -8,6 +8,7 @@ import (
 	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 	"holdfast/rig/lab/trace"
+	"holdfast/rig/scenario"
 )
 
 // gapsOf is the trace of a run: what the authority heard of the first member, until something was
@@ -25,7 +26,11 @@ func gapsOf(records []journal.Record) (*trace.Trace, error) {
 	if authority == "" || member == "" {
 		return nil, errors.New("gaps: the run has no member to hear")
 	}
-	return trace.OfRun(records, member, authority, timing.Default.Ask())
+	times := timing.Default
+	if f, ok := scenario.Find(records[0].Run.Fault); ok && f.Times != (timing.Timing{}) {
+		times = f.Times
+	}
+	return trace.OfRun(records, member, authority, times.Ask())
 }
 
 // writeGaps writes the trace of a run into a file.

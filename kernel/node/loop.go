@@ -119,6 +119,7 @@ func (l *loop) begin(c mesh.Config) error {
 		return err
 	}
 	l.core, l.every, l.pause = node, c.Timing.Tick(), c.Timing.Pause()
+	l.health.Outage = c.Timing.Fail
 	l.carryOut()
 	// The protocol has a reading of the second clock before anything that it would ask it for.
 	l.tell()

@@ -70,6 +70,9 @@ func Suggest(t *trace.Trace, rate float64, s Settings) (*Suggestion, error) {
 		return nil, fmt.Errorf("it takes a failure window above %s, the longest of %s: the frames come "+
 			"too late", config.TimeMax, config.KeyTime)
 	}
+	// A member that has not shown for the suspicion time that it hears gets no lease: the half of the
+	// window, as the ADR has it, costs nothing.
+	g.Timing.Suspect = max(suspect, g.Timing.Fail/2)
 	g.Spare = g.Timing.Spare()
 	g.Played = Compare(Contender{Name: "suggested", Interval: ask, look: ask / 50,
 		make: func(Settings) policy.Policy { return policy.NewPair(g.Timing) }}, retimed(t, ask), s)
@@ -135,7 +138,7 @@ func (g *Suggestion) WriteText(to io.Writer, t *trace.Trace) error {
 		"  (%s)\n", number(g.Rate), text(g.Late), how)
 	fmt.Fprintf(to, "  heartbeat %s, suspect %s, fail %s, lease %s (asked for every %s)\n",
 		text(c.Heartbeat), text(c.Suspect), text(c.Fail), text(c.WriteLease), text(c.Ask()))
-	fmt.Fprintf(to, "  rule L3: (lease + 1 s)/(1 - 1 %%) + 0.3 s <= fail/(1 + 1 %%), %s to spare\n",
+	fmt.Fprintf(to, "  rule L3: (lease in whole seconds + 1 s)/(1 - 1 %%) + 0.3 s <= fail/(1 + 1 %%), %s to spare\n",
 		text(g.Spare))
 	fmt.Fprintf(to, "  replayed: %s suspected, %s convicted a day; a crash is found in %s (p50), "+
 		"%s (max)\n", number(g.Played.Suspicions), number(g.Played.Convictions),

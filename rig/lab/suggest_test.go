@@ -56,7 +56,7 @@ func TestEveryProposalIsOneThatANodeTakes(t *testing.T) {
 
 func TestASteadyPeerGetsTheShortestWindow(t *testing.T) {
 	g, err := Suggest(trace.Kinds()[0].Make(sixHours, 1), 0.001, settings)
-	if want := (timing.Timing{Heartbeat: 300, Suspect: 310, Fail: 2_350, WriteLease: 400}); err !=
+	if want := (timing.Timing{Heartbeat: 300, Suspect: 1_175, Fail: 2_350, WriteLease: 400}); err !=
 		nil || g.Timing != want {
 		t.Errorf("%v, %v; want %v", g.Timing, err, want)
 	}

@@ -49,10 +49,17 @@ func (t *Table) WriteText(to io.Writer) error {
 		w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(w, "  \tp50\tp99\tmax\tmissed\tsuspected\tconvicted\tflaps\tmsg/s\tcost\t")
 		for _, r := range p.Results {
-			fmt.Fprintln(w, r.row())
+			if r.Left == "" {
+				fmt.Fprintln(w, r.row())
+			}
 		}
 		if err := w.Flush(); err != nil {
 			return err
+		}
+		for _, r := range p.Results {
+			if r.Left != "" {
+				fmt.Fprintf(to, "  left out: %s, %s\n", r.Policy, r.Left)
+			}
 		}
 	}
 	_, err := fmt.Fprintln(to, "\n* no other row of the trace is better in p99, false convictions "+
@@ -65,9 +72,6 @@ func (p Part) once() float64 { return dayMS / float64(max(1, p.Length)) }
 
 // row is a result in columns.
 func (r Result) row() string {
-	if r.Left != "" {
-		return "  " + r.Policy + "\t" + r.Left + "\t"
-	}
 	mark := " "
 	if r.Pareto {
 		mark = "*"

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/mesh/timing"
 	"holdfast/nvram/config"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
@@ -27,13 +28,14 @@ import (
 // Fault is one thing that can be done to a mesh, and what has to be true of it.
 type Fault struct {
 	Name  string
-	About string // one line: what the rig does
-	Proof string // one sentence: what has been shown when every check held
-	Nodes int    // of the cast
-	Clone bool   // one more machine has the member's key
-	Long  bool   // runs for minutes
-	Short bool   // is a part of another fault, for those in a hurry
-	Text  string // of the file that it was read from, when it is the user's
+	About string        // one line: what the rig does
+	Proof string        // one sentence: what has been shown when every check held
+	Nodes int           // of the cast
+	Clone bool          // one more machine has the member's key
+	Long  bool          // runs for minutes
+	Short bool          // is a part of another fault, for those in a hurry
+	Text  string        // of the file that it was read from, when it is the user's
+	Times timing.Timing // of the nodes; zero: the ADR's
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
 	Configure func(cast *provision.Cast, i int, node *config.Config)
 	Steps     []Step

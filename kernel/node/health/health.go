@@ -39,13 +39,16 @@ type peer struct {
 
 // Monitor is what one node has noticed. It is not for several goroutines.
 type Monitor struct {
+	Outage when.Span // a gap that is not shorter is an outage; set before the first frame
+
 	peers []*peer
 	ticks Histogram
 }
 
-// Heard notes a frame of a peer at now, a reading of the node's counter. A gap that a conviction by
-// the normal model would have ended is counted, and not learnt from: an outage is not what is
-// usual.
+// Heard notes a frame of a peer at now, a reading of the node's counter. An outage is counted, and
+// not learnt from: it is not what is usual. What phi says is no reason not to learn from a gap: a
+// model that has seen a busy minute would take every quiet one for an outage, and never learn
+// better.
 func (m *Monitor) Heard(now when.Instant, node id.Node) {
 	p := m.find(node)
 	if p == nil {
@@ -53,7 +56,7 @@ func (m *Monitor) Heard(now when.Instant, node id.Node) {
 		return
 	}
 	gap := max(0, now.Sub(p.last))
-	if normal, _ := p.phi(now); normal < phi.Threshold || p.window.Len() == 0 {
+	if gap < m.Outage {
 		p.window.Add(gap)
 	}
 	p.gaps.Add(gap)

@@ -48,7 +48,7 @@ func want(t *testing.T, got map[string]string, fields ...string) {
 }
 
 func TestAPeersGapsAreCountedAndItsSilenceIsWeighed(t *testing.T) {
-	var m health.Monitor
+	m := health.Monitor{Outage: 12_000}
 	now := when.Instant(5_000)
 	for range 101 {
 		m.Heard(now, a)
@@ -66,7 +66,7 @@ func TestAPeersGapsAreCountedAndItsSilenceIsWeighed(t *testing.T) {
 }
 
 func TestAnOutageIsCountedAndNotLearntFrom(t *testing.T) {
-	var m health.Monitor
+	m := health.Monitor{Outage: 12_000}
 	now := when.Instant(0)
 	for range 50 {
 		m.Heard(now, a)
@@ -75,6 +75,21 @@ func TestAnOutageIsCountedAndNotLearntFrom(t *testing.T) {
 	now += 60_000
 	m.Heard(now, a)
 	want(t, row(t, m.Rows(now), "peer"), "n=50", "worst_ms=61000", "mean_us=1000000")
+}
+
+// After a burst of traffic a heartbeat every two seconds is astonishing; it must not stay so.
+func TestAQuietPeerIsLearntAfterABurst(t *testing.T) {
+	m := health.Monitor{Outage: 12_000}
+	now := when.Instant(0)
+	for range 40 {
+		m.Heard(now, a)
+		now += 5
+	}
+	for range 300 {
+		now += 2_000
+		m.Heard(now, a)
+	}
+	want(t, row(t, m.Rows(now.Add(2_000)), "peer"), "mean_us=2000000", "phi_normal_milli=301")
 }
 
 func TestTheNodesOwnPauseIsNobodysSilence(t *testing.T) {
