@@ -138,8 +138,8 @@ func (g *Suggestion) WriteText(to io.Writer, t *trace.Trace) error {
 		"  (%s)\n", number(g.Rate), text(g.Late), how)
 	fmt.Fprintf(to, "  heartbeat %s, suspect %s, fail %s, lease %s (asked for every %s)\n",
 		text(c.Heartbeat), text(c.Suspect), text(c.Fail), text(c.WriteLease), text(c.Ask()))
-	fmt.Fprintf(to, "  rule L3: (lease in whole seconds + 1 s)/(1 - 1 %%) + 0.3 s <= fail/(1 + 1 %%), %s to spare\n",
-		text(g.Spare))
+	fmt.Fprintf(to, "  rule L3: (lease in whole seconds + 1 s)/(1 - 1 %%) + 0.3 s <= "+
+		"fail/(1 + 1 %%), %s to spare\n", text(g.Spare))
 	fmt.Fprintf(to, "  replayed: %s suspected, %s convicted a day; a crash is found in %s (p50), "+
 		"%s (max)\n", number(g.Played.Suspicions), number(g.Played.Convictions),
 		g.Played.time(g.Played.P50), g.Played.time(g.Played.Max))
