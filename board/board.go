@@ -134,6 +134,14 @@ const (
 	PHY2 = 1 // KSZ8081 at ENET2
 )
 
+// GPIO1's lines to the pads of the I2C buses, for a bus that a device holds down.
+const (
+	I2C1Clock = 28
+	I2C1Data  = 29
+	I2C2Clock = 30
+	I2C2Data  = 31
+)
+
 // GPIO5's lines to the board's shift register, a 74LV595, and what hangs on its outputs: the resets
 // of the PHYs among others, all released in ExpanderIdle. While the register is off, resistors
 // decide.

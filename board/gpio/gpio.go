@@ -1,4 +1,4 @@
-// Package gpio drives lines of the i.MX GPIO block as outputs. It owns no state; a Port is nothing
+// Package gpio drives and reads lines of the i.MX GPIO block. It owns no state; a Port is nothing
 // but its base address, and two goroutines must not drive lines of one port at the same time.
 //
 // A line drives its pad once IOMUXC has connected the two: see package iomuxc.
@@ -15,6 +15,7 @@ type Port uint32
 const (
 	dr   = 0x0 // data
 	gdir = 0x4 // direction: 1 is an output
+	psr  = 0x8 // the pads' levels
 
 	lines = 32
 )
@@ -22,13 +23,29 @@ const (
 // Drive makes a line, 0 to 31, an output of the given level. The level stands before the direction
 // is turned, so that the line never shows the other one.
 func (p Port) Drive(line int, high bool) {
-	if line < 0 || line >= lines {
-		panic("gpio: line out of range")
-	}
+	check(line)
 	if high {
 		mmio.SetBits32(uint32(p)+dr, 1<<line)
 	} else {
 		mmio.ClearBits32(uint32(p)+dr, 1<<line)
 	}
 	mmio.SetBits32(uint32(p)+gdir, 1<<line)
+}
+
+// Release makes a line, 0 to 31, an input: whoever else is on the wire decides its level.
+func (p Port) Release(line int) {
+	check(line)
+	mmio.ClearBits32(uint32(p)+gdir, 1<<line)
+}
+
+// Level is the level of the pad of a line, 0 to 31, whoever drives it.
+func (p Port) Level(line int) bool {
+	check(line)
+	return mmio.R32(uint32(p)+psr)>>line&1 != 0
+}
+
+func check(line int) {
+	if line < 0 || line >= lines {
+		panic("gpio: line out of range")
+	}
 }

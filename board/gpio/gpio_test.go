@@ -34,6 +34,19 @@ func TestTheLevelStandsBeforeTheLineIsAnOutput(t *testing.T) {
 	}
 }
 
+func TestAReleasedLineIsRead(t *testing.T) {
+	const base = 0x0209c000
+	r := &recorder{regs: map[uint32]uint32{gdir: 3 << 28, psr: 1 << 29}}
+	defer mmio.Install(base, 0x4000, r)()
+	Port(base).Release(29)
+	if r.regs[gdir] != 1<<28 {
+		t.Errorf("GDIR = %#x", r.regs[gdir])
+	}
+	if Port(base).Level(28) || !Port(base).Level(29) {
+		t.Error("another level was read")
+	}
+}
+
 func TestALineThatThereIsNotPanics(t *testing.T) {
 	for _, line := range []int{-1, 32} {
 		func() {
@@ -42,7 +55,7 @@ func TestALineThatThereIsNotPanics(t *testing.T) {
 					t.Errorf("line %d is driven", line)
 				}
 			}()
-			Port(0).Drive(line, true)
+			Port(0).Release(line)
 		}()
 	}
 }

@@ -66,6 +66,18 @@ func (b Block) ConnectI2C2() {
 	b.Set(Pad{0x0c0, 0x34c, 0x5b0, 2 | sion, 2, controlI2C}) // UART5_RX_DATA: I2C2_SDA
 }
 
+// LendI2C1 makes the pads of I2C1 lines 28 (clock) and 29 (data) of GPIO1, open drain as before.
+func (b Block) LendI2C1() {
+	b.Set(Pad{0x0b4, 0x340, 0, 5 | sion, 0, controlI2C}) // UART4_TX_DATA: GPIO1_IO28
+	b.Set(Pad{0x0b8, 0x344, 0, 5 | sion, 0, controlI2C}) // UART4_RX_DATA: GPIO1_IO29
+}
+
+// LendI2C2 makes the pads of I2C2 lines 30 (clock) and 31 (data) of GPIO1, open drain as before.
+func (b Block) LendI2C2() {
+	b.Set(Pad{0x0bc, 0x348, 0, 5 | sion, 0, controlI2C}) // UART5_TX_DATA: GPIO1_IO30
+	b.Set(Pad{0x0c0, 0x34c, 0, 5 | sion, 0, controlI2C}) // UART5_RX_DATA: GPIO1_IO31
+}
+
 // ConnectENET1 gives ENET1 its RMII and the management bus, on which both PHYs of the board are.
 func (b Block) ConnectENET1() {
 	b.Set(Pad{0x074, 0x300, 0x578, 0, 0, controlRMII})         // GPIO1_IO06: ENET1_MDIO

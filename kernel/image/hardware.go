@@ -57,6 +57,7 @@ func openI2C(base uint32) (*i2c.Bus, func() time.Duration) {
 	start := time.Now()
 	since := func() time.Duration { return time.Since(start) }
 	bus := i2c.New(base, since)
+	bus.Recover = recovery(base)
 	bus.Init()
 	return bus, since
 }

@@ -38,6 +38,7 @@ func (hw *hardware) wakeBoard() {
 	pads.ConnectI2C1()
 	pads.ConnectI2C2()
 
+	clocks.Open(ccm.GPIO1)
 	clocks.Open(ccm.GPIO5)
 	if hw.model == analog.IMX6UL {
 		clocks.Open(ccm.ENETOf6UL)

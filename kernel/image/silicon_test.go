@@ -56,7 +56,7 @@ func TestEachChipOfTheBoardIsWoken(t *testing.T) {
 			var hw hardware
 			hw.wakeBoard()
 			c.registers[board.CCM+0x70] = 3<<6 | 3<<8                // both I2C
-			c.registers[board.CCM+0x6c] = 3 << 30                    // GPIO5
+			c.registers[board.CCM+0x6c] = 3<<30 | 3<<26              // GPIO5, GPIO1
 			c.registers[board.IOMUXC+0xdc] = 0x14                    // the reference clock's pad
 			c.registers[board.GPR+4] = 1 << 17                       // and its direction
 			c.registers[board.ANALOG+0xe0] = 1<<31 | 1<<13 | 1       // and the PLL
