@@ -27,7 +27,8 @@ RACE := $(if $(shell command -v gcc),-race)
 PURE := ./mesh/...
 
 # Packages whose tests boot a kernel: run once, not under the race detector.
-BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/... ./internal/debug
+BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/... ./internal/debug \
+	./internal/soakkernel
 
 # Packages that are the guest's alone, or have assembly: vetted for its processor too.
 GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio ./board/core ./board/timer \
@@ -36,10 +37,10 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 
 .PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu gdb-installed gdb rig \
 	test test-host test-boot test-rig stdtest bench \
-	faults sweep search soak mutants fuzz clean
+	faults sweep search soak soak-kernel mutants fuzz clean
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  Variables: FAULT='$(FAULT)' or all, RAM=$(RAM), PARALLEL=$(PARALLEL), TIME=$(TIME) a fuzz target, SOAK=$(SOAK)"
 
 image: ## build the kernel image, build/holdfast.elf
@@ -123,6 +124,9 @@ soak: ## simulated worlds with every trouble, on every core, for SOAK
 
 mutants: ## every rule of the protocol broken on purpose: which level of the tests notices
 	go run ./internal/mutants $(MUTANTS)
+
+soak-kernel: qemu-installed ## a kernel loaded from all sides, every byte compared, for SOAK
+	go run ./internal/soakkernel -time $(SOAK)
 
 fuzz: ## every fuzz target for TIME each
 	go run ./internal/fuzzall -time $(TIME)
