@@ -37,6 +37,9 @@ func TestCommandLine(t *testing.T) {
 				"goroutine 1 [running]:\n"+reset+"\n")
 			e.Setenv("GARBAGE", "booting\nmesh-fail: suspect who=knows\n")
 			e.Setenv("NOISE", strings.Repeat("a line of no consequence\n", 2000))
+			e.Setenv("BYTES", "\xff\xfe\x1b[2J\x01~~~\nmesh\n: =\n\x80\n")
+			e.Setenv("HANG", "mesh-node: start node=9171465a641adea497929d4a1a9fd2a7 "+
+				"role=authority boot=c3d2e1f0a9b8c7d6 epoch=1 ip=10.7.0.10 seed=nvram at=40\n")
 			e.Setenv("RESET", reset)
 			stored, err := filepath.Abs("scenario/testdata")
 			if err != nil {

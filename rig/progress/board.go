@@ -206,8 +206,8 @@ func (n *nodeState) line(now time.Time) string {
 	mutable := map[string]string{"1": "mutable", "0": "immutable"}[n.mutable]
 	lease := ""
 	if left := n.leaseAt.Sub(now); !n.leaseAt.IsZero() && left > 0 {
-		lease = fmt.Sprintf("%.1f s", left.Seconds())
+		lease = fmt.Sprintf("%.1f+ s", left.Seconds()) // it may have been renewed since
 	}
-	return fmt.Sprintf("  %-3s %-8s epoch %-3s %-9s lease %-6s %s", n.name, n.state, or(n.epoch),
+	return fmt.Sprintf("  %-3s %-8s epoch %-3s %-9s lease %-7s %s", n.name, n.state, or(n.epoch),
 		or(mutable), or(lease), n.last)
 }

@@ -140,7 +140,7 @@ func TestALeaseRunsOut(t *testing.T) {
 		Path: "/mesh/route", Body: "mesh-route: authority state=current epoch=2 mutable=1 " +
 			"write_lease_ms=5800 lease_sent_ms=8000 at=9000\n"}}, now)
 	for after, want := range map[time.Duration]string{
-		0: "mutable   lease 5.8 s", 5 * time.Second: "lease 0.8 s", 6 * time.Second: "lease -",
+		0: "mutable   lease 5.8+ s", 5 * time.Second: "lease 0.8+ s", 6 * time.Second: "lease -",
 	} {
 		if line := b.lines(now.Add(after))[0]; !strings.Contains(line, want) {
 			t.Errorf("after %v: %q, want %q", after, line, want)
