@@ -33,8 +33,8 @@ var levels = []level{
 		protocol},
 	{"sweep", "whole nodes, TLS over real TCP in virtual time: cuts by phase and length",
 		append(test, "-run", "TwoHomes", "./kernel/node"),
-		[]string{"mesh", "kernel/node", "nvram"}},
-	{"node", "the tests of the node around the protocol, its links and its NVRAM",
+		[]string{"mesh", "kernel/node", "nvram", "netstack"}},
+	{"node", "the tests of the node around the protocol, its links, its NVRAM",
 		append(test, "-skip", "TwoHomes", "./kernel/node", "./kernel/node/link", "./nvram"),
 		[]string{"mesh", "kernel/node", "nvram"}},
 }

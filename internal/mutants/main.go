@@ -94,7 +94,7 @@ func parseFlags(args []string) (options, error) {
 	flags.BoolVar(&o.list, "list", false, "list mutants and levels")
 	flags.BoolVar(&o.quiet, "quiet", false, "no progress")
 	flags.IntVar(&o.workers, "workers", runtime.NumCPU(), "mutants at a time")
-	flags.DurationVar(&o.limit, "limit", 5*time.Minute, "the longest that a level may take")
+	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "the longest that a level may take")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
