@@ -209,12 +209,16 @@ c                    L3    -       -       not tried: see below
 caught of those run        1/2     0/1
 
 1 of 3 mutants caught; not caught:
-  long-name: SURVIVED, and search: late: not over after 5m0s
+  long-name: SURVIVED; search is late: not over after 5m0s
   c: file does not exist
 took 1m1s
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	first := row{&ms[0], []result{{caught, "TestX"}, {caught, "TestY"}}, nil}
+	if got := first.summary(ls); got != "caught by unit (TestX), search" {
+		t.Errorf("in a few words: %s", got)
 	}
 	if allCaught(rows) || allCaught(rows[1:]) || !allCaught(rows[:1]) {
 		t.Error("what counts as all caught")

@@ -16,20 +16,29 @@ func widest(ms []mutant, text func(*mutant) string) int {
 	return most
 }
 
-// summary is a row in a few words.
+// summary is a row in a few words: who caught the mutant first, and who else.
 func (r *row) summary(levels []level) string {
-	switch first := r.first(); {
-	case r.err != nil:
+	if r.err != nil {
 		return r.err.Error()
-	case first >= 0:
-		return "caught by " + levels[first].name + ", " + r.results[first].by
 	}
+	text := ""
 	for i, l := range levels {
-		if v := r.results[i].verdict; v == late || v == broken {
-			return fmt.Sprintf("SURVIVED, and %s: %v: %s", l.name, v, r.results[i].by)
+		switch res := r.results[i]; {
+		case res.verdict == caught && text == "":
+			text = "caught by " + l.name + " (" + res.by + ")"
+		case res.verdict == caught:
+			text += ", " + l.name
 		}
 	}
-	return "SURVIVED"
+	if text == "" {
+		text = "SURVIVED"
+	}
+	for i, l := range levels {
+		if res := r.results[i]; res.verdict == late || res.verdict == broken {
+			text += fmt.Sprintf("; %s is %v: %s", l.name, res.verdict, res.by)
+		}
+	}
+	return text
 }
 
 // allCaught reports whether no mutant got away.
