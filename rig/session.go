@@ -21,6 +21,7 @@ import (
 	"holdfast/rig/judge"
 	"holdfast/rig/progress"
 	"holdfast/rig/report"
+	"holdfast/rig/report/web"
 	"holdfast/rig/scenario"
 	"holdfast/rig/world"
 )
@@ -283,6 +284,7 @@ func (j *judged) writeArtefacts(folder string) error {
 	return errors.Join(
 		writeFile(filepath.Join(folder, report.File), j.result.WriteJSON),
 		writeFile(filepath.Join(folder, report.JUnitFile), j.result.WriteJUnit),
+		writeFile(filepath.Join(folder, web.File), j.writePage(folder)),
 	)
 }
 

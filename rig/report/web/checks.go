@@ -62,7 +62,8 @@ func newChecks(p *proof, r report.Result) *checks {
 	list := new(checks)
 	for i, result := range r.Checks {
 		c := check{ID: fmt.Sprintf("check-%d", i+1), Tone: toneOf(result.Status),
-			Status: result.Status.String(), Result: result, Detail: visible(p.t.Names.Replace(result.Detail))}
+			Status: result.Status.String(), Result: result,
+			Detail: visible(p.t.Names.Replace(result.Detail))}
 		if result.Status != judge.Held {
 			list.NotHeld++
 		}

@@ -72,7 +72,8 @@ func (c *consoles) row(t *timeline.Timeline, r journal.Record) (row, bool) {
 // classOf colours the lines that tell of what a run is about.
 func classOf(line string) string {
 	for _, c := range []struct{ prefix, class string }{
-		{"panic:", "bad"}, {"mesh-fail: recovered", "good"}, {"mesh-fail: authority state=restored", "good"},
+		{"panic:", "bad"}, {"mesh-fail: recovered", "good"},
+		{"mesh-fail: authority state=restored", "good"},
 		{"mesh-fail: disabled", ""}, {"mesh-fail:", "open"}, {"mesh-join: confirmed", "good"},
 		{"mesh-view:", "view"}, {"mesh-", "quiet"}, {"mesh=", "open"},
 	} {

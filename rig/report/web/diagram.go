@@ -315,8 +315,8 @@ func (b *builder) arrows(frames []timeline.Frame) []arrow {
 		if f.Sent != f.At {
 			text += fmt.Sprintf(", kept since %s", f.Sent)
 		}
-		all = append(all, arrow{N: f.N, X1: place(b.t, f.Sent), X2: place(b.t, f.At), Y1: from, Y2: end,
-			Class: "frame " + string(f.Fate), Tip: text, Count: 1,
+		all = append(all, arrow{N: f.N, X1: place(b.t, f.Sent), X2: place(b.t, f.At),
+			Y1: from, Y2: end, Class: "frame " + string(f.Fate), Tip: text, Count: 1,
 			from: f.From, to: f.To, fate: string(f.Fate), bin: int(f.At)})
 	}
 	return all

@@ -99,8 +99,9 @@ func (c *checker) text(text string) {
 	case "script":
 		c.scripts = append(c.scripts, text)
 	case "style":
+		inside := strings.ReplaceAll(text, "url(#", "") // a part of the page itself
 		for _, outside := range []string{"url(", "@import"} {
-			if strings.Contains(text, outside) {
+			if strings.Contains(inside, outside) {
 				c.say("the style has %s", outside)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 const whole = `<!doctype html><html><head><meta http-equiv="Content-Security-Policy" ` +
 	`content="default-src 'none';"></head><body><p id="a">x</p><a href="#a">y</a>` +
-	`<svg><rect/></svg></body></html>`
+	`<style>p{fill:url(#a)}</style><svg><rect/></svg></body></html>`
 
 func TestEachFlawIsFound(t *testing.T) {
 	if wrong := Check(whole); len(wrong) != 0 {
@@ -25,6 +25,7 @@ func TestEachFlawIsFound(t *testing.T) {
 		"a handler":           {`<p onclick="x()">x</p>`, "runs"},
 		"a script":            {`<script>alert(1)</script>`, "policy"},
 		"a style from afar":   {`<style>@import "x";</style>`, "@import"},
+		"a style's url":       {`<style>p{fill:url(#a);src:url(x)}</style>`, "url("},
 		"an attribute's url":  {`<p style="background:url(x)">x</p>`, "url()"},
 		"an unclosed element": {`</body></html><div>`, "closed"},
 	} {
