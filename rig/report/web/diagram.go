@@ -322,7 +322,7 @@ func (b *builder) arrows(frames []timeline.Frame) []arrow {
 	return all
 }
 
-// gather makes one arrow of those that have one way, one fate and, of so many parts of the run, one.
+// gather makes one arrow of those with one way and one fate in each of so many parts of the run.
 func gather(arrows []arrow, t *timeline.Timeline, parts int) []arrow {
 	type key struct {
 		from, to, fate string
