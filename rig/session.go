@@ -21,6 +21,8 @@ import (
 	"holdfast/rig/judge"
 	"holdfast/rig/progress"
 	"holdfast/rig/report"
+	"holdfast/rig/report/timeline"
+	"holdfast/rig/report/trace"
 	"holdfast/rig/report/web"
 	"holdfast/rig/scenario"
 	"holdfast/rig/world"
@@ -285,6 +287,9 @@ func (j *judged) writeArtefacts(folder string) error {
 		writeFile(filepath.Join(folder, report.File), j.result.WriteJSON),
 		writeFile(filepath.Join(folder, report.JUnitFile), j.result.WriteJUnit),
 		writeFile(filepath.Join(folder, web.File), j.writePage(folder)),
+		writeFile(filepath.Join(folder, trace.File), func(w io.Writer) error {
+			return trace.Write(w, timeline.Of(j.run), j.result)
+		}),
 	)
 }
 

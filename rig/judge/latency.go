@@ -21,7 +21,7 @@ type Latency struct {
 // The names. A fault that does not have all of them has the ones that it has.
 const (
 	Detection = "detection" // from the loss of a node to the authority's word that it has failed
-	Rehome    = "re-home"   // from there to the view in which its objects have another home
+	Rehome    = "re-home"   // from the loss to the view in which its objects have another home
 	Rejoin    = "rejoin"    // from the end of the fault to the node's new admission
 )
 

@@ -1,9 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
+	"time"
 
 	"holdfast/rig/journal"
 	"holdfast/rig/report/page"
@@ -27,6 +30,10 @@ const (
 	coarseBins  = 260
 	answerMost  = 3000 // and answers
 )
+
+// longAnswer is how long a request may be under way before it is drawn as a background: others are
+// answered meanwhile.
+const longAnswer = time.Second
 
 // diagram is what diagram.tmpl shows.
 type diagram struct {
@@ -62,7 +69,8 @@ type box struct {
 	Y        int
 	Height   int
 	Class    string
-	Text     string // in the box
+	Text     string // in the box, or beside it when that has no width
+	Beside   string // on which side, "" for in it
 	Tip      string
 }
 
@@ -143,11 +151,14 @@ func (b *builder) band(y int, x timeline.Band, class, text string) {
 }
 
 func (b *builder) box(y int, x timeline.Band, class, text string) box {
-	tip := fmt.Sprintf("%s to %s: %s", x.From, x.To, visible(x.Text))
+	tip, beside := fmt.Sprintf("%s to %s: %s", x.From, x.To, visible(x.Text)), ""
 	if x.Instant() {
-		tip = fmt.Sprintf("%s: %s", x.From, visible(x.Text))
+		tip, beside = fmt.Sprintf("%s: %s", x.From, visible(x.Text)), "right"
+		if x.From > b.t.End/2 {
+			beside = "left"
+		}
 	}
-	return box{N: x.N, X: place(b.t, x.From), Width: width(b.t, x.From, x.To), Y: y,
+	return box{N: x.N, Beside: beside, X: place(b.t, x.From), Width: width(b.t, x.From, x.To), Y: y,
 		Height: laneHeight, Class: class, Text: visible(text), Tip: tip}
 }
 
@@ -268,13 +279,20 @@ func (b *builder) answers(n timeline.Node) {
 	y := b.row("answers", "requests to "+n.Name+": answered, refused, silent")
 	many := len(n.Answers) > answerMost
 	drawn := 0
-	for _, a := range n.Answers {
+	answers := slices.Clone(n.Answers)
+	slices.SortStableFunc(answers, func(a, b timeline.Answer) int { // short ones above long ones
+		return cmp.Compare(b.To-b.From, a.To-a.From)
+	})
+	for _, a := range answers {
 		if many && (a.Class == timeline.OK && !a.Object || drawn == answerMost) {
 			continue
 		}
 		drawn++
 		class := "answer " + string(a.Class)
-		if a.Object {
+		switch {
+		case a.To.Sub(a.From) > longAnswer:
+			class += " long"
+		case a.Object:
 			class += " object"
 		}
 		b.band(y, a.Band, class, "")

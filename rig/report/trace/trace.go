@@ -1,0 +1,256 @@
+// Package trace writes a judged run as trace.json, in the trace event format of Chrome's tracing
+// that Perfetto opens (ui.perfetto.dev, or offline in trace_processor): nodes are processes, what
+// was so for a time is a slice, a frame is an arrow between two of them, a check is an instant of
+// the rig at its newest proof.
+//
+// It owns that file's form and never judges. Times are microseconds of the rig's clock, as in the
+// journal; what a guest printed stays text, since all of it goes through encoding/json.
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"holdfast/rig/journal"
+	"holdfast/rig/report"
+	"holdfast/rig/report/timeline"
+)
+
+// File is the artefact's name.
+const File = "trace.json"
+
+// The phases of an event that are used.
+const (
+	phaseSlice   = "X"
+	phaseInstant = "i"
+	phaseStart   = "s" // of an arrow
+	phaseFinish  = "f"
+	phaseName    = "M" // of a process or a thread
+)
+
+// event is one trace event.
+type event struct {
+	Name     string         `json:"name"`
+	Category string         `json:"cat,omitempty"`
+	Phase    string         `json:"ph"`
+	At       journal.Time   `json:"ts"`
+	Duration journal.Time   `json:"dur,omitempty"`
+	Process  int            `json:"pid"`
+	Thread   int            `json:"tid"`
+	ID       int            `json:"id,omitempty"` // of an arrow
+	Bind     string         `json:"bp,omitempty"` // what an arrow's end belongs to
+	Scope    string         `json:"s,omitempty"`  // of an instant
+	Args     map[string]any `json:"args,omitempty"`
+}
+
+// rigProcess is the rig's; the nodes' follow.
+const rigProcess = 1
+
+// The threads of the rig's process.
+const (
+	threadSteps = 1 + iota
+	threadFaults
+	threadChecks
+)
+
+// The threads of a node's process.
+const (
+	threadMachine = 1 + iota
+	threadView
+	threadWrite
+	threadFrames
+	threadAnswers
+	threadConsole
+	threadPeers // one for each peer from here on
+)
+
+// frameLong is how long a frame's slice is: an arrow needs something to begin and end at.
+const frameLong journal.Time = 100 // us
+
+// writer collects events.
+type writer struct {
+	t      *timeline.Timeline
+	events []event
+}
+
+// Write writes the trace.
+func Write(w io.Writer, t *timeline.Timeline, result report.Result) error {
+	c := &writer{t: t}
+	c.name(rigProcess, 0, "rig")
+	c.name(rigProcess, threadSteps, "steps")
+	c.name(rigProcess, threadFaults, "faults")
+	c.name(rigProcess, threadChecks, "checks")
+	c.bands(rigProcess, threadSteps, "step", t.Steps)
+	c.bands(rigProcess, threadFaults, "fault", t.Faults)
+	for i := range t.Nodes {
+		c.node(&t.Nodes[i], rigProcess+1+i)
+	}
+	for _, f := range t.Frames {
+		c.frame(f)
+	}
+	c.consoles()
+	c.checks(result)
+	encoder := json.NewEncoder(w)
+	err := encoder.Encode(map[string]any{
+		"displayTimeUnit": "ms",
+		"otherData": map[string]any{"fault": result.Fault, "seed": fmt.Sprint(result.Seed),
+			"image_sha256": result.Image},
+		"traceEvents": c.events,
+	})
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	return nil
+}
+
+// name names a process, or a thread of it unless that is 0.
+func (c *writer) name(process, thread int, name string) {
+	what := "process_name"
+	if thread > 0 {
+		what = "thread_name"
+	}
+	c.events = append(c.events, event{Name: what, Phase: phaseName, Process: process,
+		Thread: thread, Args: map[string]any{"name": name}})
+}
+
+// bands adds slices, and instants for what took no time. Slices of one thread must nest or follow
+// each other; bands that overlap otherwise are cut short by the later one.
+func (c *writer) bands(process, thread int, category string, bands []timeline.Band) {
+	for i, b := range bands {
+		e := event{Name: b.Text, Category: category, Phase: phaseSlice, At: b.From,
+			Duration: b.To - b.From, Process: process, Thread: thread,
+			Args: map[string]any{"record": b.N, "kind": b.Kind}}
+		if b.Instant() {
+			e.Phase, e.Scope, e.Duration = phaseInstant, "t", 0
+		}
+		for _, later := range bands[i+1:] {
+			if later.From > b.From && later.From < b.To && later.To > b.To {
+				e.Duration = min(e.Duration, later.From-b.From)
+			}
+		}
+		c.events = append(c.events, e)
+	}
+}
+
+func (c *writer) node(n *timeline.Node, process int) {
+	c.name(process, 0, n.Name)
+	for _, lane := range []struct {
+		thread int
+		name   string
+		bands  []timeline.Band
+	}{
+		{threadMachine, "machine", n.Machine}, {threadView, "view", n.Views},
+		{threadWrite, "may commit", only(n.Write, timeline.Told, timeline.Denied)},
+		{threadFrames, "frames", nil}, {threadAnswers, "answers", nil},
+		{threadConsole, "console", nil},
+	} {
+		c.name(process, lane.thread, lane.name)
+		c.bands(process, lane.thread, lane.name, lane.bands)
+	}
+	thread := threadPeers
+	for _, peer := range c.t.Nodes {
+		var seen []timeline.Band
+		for _, b := range n.Peers {
+			if b.Peer == peer.Name {
+				seen = append(seen, b)
+			}
+		}
+		if len(seen) > 0 {
+			c.name(process, thread, "sees "+peer.Name)
+			c.bands(process, thread, "peer", seen)
+			thread++
+		}
+	}
+	c.name(process, thread, "lease possible")
+	c.bands(process, thread, "lease", only(n.Write, timeline.Possible))
+	c.answers(n, process)
+}
+
+// only returns the bands of some kinds.
+func only(bands []timeline.Band, kinds ...string) []timeline.Band {
+	var some []timeline.Band
+	for _, b := range bands {
+		for _, k := range kinds {
+			if b.Kind == k {
+				some = append(some, b)
+			}
+		}
+	}
+	return some
+}
+
+// answers are asynchronous: several requests can be under way.
+func (c *writer) answers(n *timeline.Node, process int) {
+	for _, a := range n.Answers {
+		for _, phase := range []string{"b", "e"} {
+			at := a.From
+			if phase == "e" {
+				at = a.To
+			}
+			c.events = append(c.events, event{Name: a.Text, Category: "answer " + string(a.Class),
+				Phase: phase, At: at, Process: process, Thread: threadAnswers, ID: a.N,
+				Args: map[string]any{"record": a.N}})
+		}
+	}
+}
+
+// process is that of a node, 0 when the run has none of that name.
+func (c *writer) process(node string) int {
+	for i, n := range c.t.Nodes {
+		if n.Name == node {
+			return rigProcess + 1 + i
+		}
+	}
+	return 0
+}
+
+// frame adds a slice at the sender, and, when it passed, one at the receiver with an arrow to it.
+func (c *writer) frame(f timeline.Frame) {
+	from, to := c.process(f.From), c.process(f.To)
+	if from == 0 || to == 0 {
+		return
+	}
+	slice := event{Name: fmt.Sprintf("to %s: %s", f.To, f.Fate), Category: "frame",
+		Phase: phaseSlice, At: f.Sent, Duration: frameLong, Process: from, Thread: threadFrames,
+		Args: map[string]any{"record": f.N, "frame": f.Text}}
+	c.events = append(c.events, slice)
+	if f.Fate != timeline.Passed {
+		return
+	}
+	slice.Name, slice.At, slice.Process = "from "+f.From, f.At, to
+	c.events = append(c.events, slice,
+		event{Name: "frame", Category: "frame", Phase: phaseStart, At: f.Sent, Process: from,
+			Thread: threadFrames, ID: f.N},
+		event{Name: "frame", Category: "frame", Phase: phaseFinish, At: f.At, Process: to,
+			Thread: threadFrames, ID: f.N, Bind: "e"})
+}
+
+func (c *writer) consoles() {
+	for _, r := range c.t.Run.Records {
+		process := c.process(r.Node)
+		if r.Kind != journal.KindConsole || process == 0 {
+			continue
+		}
+		c.events = append(c.events, event{Name: c.t.Names.Replace(r.Line), Category: "console",
+			Phase: phaseInstant, At: r.At, Process: process, Thread: threadConsole, Scope: "t",
+			Args: map[string]any{"record": r.N}})
+	}
+}
+
+func (c *writer) checks(result report.Result) {
+	for _, check := range result.Checks {
+		at := c.t.End
+		if n := len(check.Evidence); n > 0 && check.Evidence[n-1] <= len(c.t.Run.Records) {
+			at = c.t.Run.Records[check.Evidence[n-1]-1].At
+		}
+		args := map[string]any{"status": check.Status.String(), "claim": check.Claim,
+			"found": check.Detail, "records": check.Evidence}
+		if check.Margin != nil {
+			args["slack_ms"] = check.Margin.Slack.Milliseconds()
+		}
+		c.events = append(c.events, event{Name: check.Name + ": " + check.Status.String(),
+			Category: "check", Phase: phaseInstant, At: at, Process: rigProcess,
+			Thread: threadChecks, Scope: "t", Args: args})
+	}
+}
