@@ -5,8 +5,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
+	"holdfast/rig/judge/linear"
 	"holdfast/rig/report"
+	"holdfast/rig/report/timeline"
 	"holdfast/rig/report/web"
 )
 
@@ -18,6 +21,19 @@ func (j *judged) writePage(folder string) func(io.Writer) error {
 			Others: siblings(folder),
 		})
 	}
+}
+
+// historyLimit bounds the search for an order in which one register can have served an object's
+// requests. Without an order the picture shows how far it came.
+const historyLimit = 10 * time.Second
+
+// writeHistory writes the picture of the requests for objects, beside the faults.
+func (j *judged) writeHistory(w io.Writer) error {
+	var bands []linear.Band
+	for _, f := range timeline.Of(j.run).Faults {
+		bands = append(bands, linear.Band{Name: "faults", Text: f.Text, From: f.From, To: f.To})
+	}
+	return linear.Check(j.run.Records, historyLimit).WriteHTML(w, bands)
 }
 
 // siblings are the results beside a run's folder. One that cannot be read is of no use here, and

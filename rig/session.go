@@ -19,6 +19,7 @@ import (
 
 	"holdfast/qemu"
 	"holdfast/rig/judge"
+	"holdfast/rig/judge/linear"
 	"holdfast/rig/progress"
 	"holdfast/rig/report"
 	"holdfast/rig/report/timeline"
@@ -290,6 +291,7 @@ func (j *judged) writeArtefacts(folder string) error {
 		writeFile(filepath.Join(folder, trace.File), func(w io.Writer) error {
 			return trace.Write(w, timeline.Of(j.run), j.result)
 		}),
+		writeFile(filepath.Join(folder, linear.File), j.writeHistory),
 	)
 }
 
