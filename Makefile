@@ -91,6 +91,16 @@ rig: qemu-installed image rig-bin ## boot two nodes, inject each FAULT, print th
 
 test: test-host test-boot test-rig ## every test: host, boot in QEMU, the rig's faults
 
+report-test: ## click through the rig's report in a headless Chromium, installed if need be
+	@command -v chromium >/dev/null || { \
+	  install='apt-get install -y --no-install-recommends chromium'; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$install; \
+	  else \
+	    echo "chromium is missing. As root: $$install" >&2; exit 3; \
+	  fi; }
+	HOLDFAST_REQUIRE_CHROMIUM=1 go test -count=1 -run ThePage ./rig/report/...
+
 test-host: qemu-installed
 	go vet ./...
 	GOOS=linux GOARCH=arm GOARM=7 go vet $(GUEST)
