@@ -17,6 +17,10 @@ PARALLEL ?= 2
 # The faults of `make test`: those of the decision record, and short ones of clocks and networks.
 TESTED := none kill-peer partition no-peer wrong-authority no-route restart quick
 
+# Set, the image can be profiled over HTTP, by a node whose environment has debug.pprof=1.
+PPROF ?=
+comma := ,
+
 OUT   := build
 IMAGE := $(OUT)/holdfast.elf
 
@@ -45,7 +49,8 @@ help: ## what there is to make
 
 image: ## build the kernel image, build/holdfast.elf
 	@mkdir -p $(OUT)
-	go run ./internal/imagebuild/cmd -o $(IMAGE) ./kernel/image
+	go run ./internal/imagebuild/cmd -tags nethttpomithttp2$(if $(PPROF),$(comma)pprof) -o $(IMAGE) \
+	  ./kernel/image
 
 rig-bin: ## build the host command, bin/rig
 	@mkdir -p bin

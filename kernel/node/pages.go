@@ -17,7 +17,7 @@ import (
 func (n *Node) site() web.Site {
 	s := web.Site{
 		Mesh: n.meshPage, Stats: n.statsPage, Metrics: n.metricsPage, Log: n.logPage,
-		Epitaph: n.epitaphPage,
+		Epitaph: n.epitaphPage, Profile: n.profiler(),
 	}
 	if n.loop == nil {
 		s.Mesh, s.NoMesh = n.singlePage, n.noMesh

@@ -38,6 +38,7 @@ func (c *Config) Assignments() []string {
 	}
 	flag(KeyLab, c.Lab)
 	add(KeyTime, c.Timing.text())
+	flag(KeyPprof, c.Pprof)
 	return list
 }
 

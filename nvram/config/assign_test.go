@@ -46,6 +46,7 @@ func drawConfig(t *rapid.T) Config {
 		Fail:    rapid.Bool().Draw(t, "fail"),
 		Route:   rapid.Bool().Draw(t, "route"),
 		Lab:     rapid.Bool().Draw(t, "lab"),
+		Pprof:   rapid.Bool().Draw(t, "pprof"),
 		Epoch:   rapid.Uint64Range(1, EpochMax).Draw(t, "epoch"),
 	}
 	if rapid.Bool().Draw(t, "network") {
@@ -103,7 +104,7 @@ func longest() Config {
 	return Config{
 		Address: netip.MustParsePrefix("192.168.200.210/22"),
 		Gateway: netip.MustParseAddr("192.168.200.255"),
-		Fail:    true, Route: true, Lab: true,
+		Fail:    true, Route: true, Lab: true, Pprof: true,
 		Epoch:  EpochMax,
 		Timing: Timing{TimeMax, TimeMax, TimeMax, TimeMax},
 	}
@@ -126,8 +127,8 @@ func TestTheLongestLegalEnvironmentsFit(t *testing.T) {
 		config Config
 		bytes  int
 	}{
-		{"authority", root, 277},
-		{"member", member, 228},
+		{"authority", root, 291},
+		{"member", member, 242},
 	} {
 		e, err := test.config.Environment()
 		if err != nil {
@@ -143,10 +144,11 @@ func TestTheLongestLegalEnvironmentsFit(t *testing.T) {
 	}
 }
 
-// TestLongIDsFitWithoutAGateway is the same with ids as an operator copies them from a console.
+// TestLongIDsFitWithoutAGateway is the same, without profiles, with ids as an operator copies them
+// from a console.
 func TestLongIDsFitWithoutAGateway(t *testing.T) {
 	c := longest()
-	c.Peer, c.Root.Self, c.Gateway = Peer{Port: 65535}, true, netip.Addr{}
+	c.Peer, c.Root.Self, c.Gateway, c.Pprof = Peer{Port: 65535}, true, netip.Addr{}, false
 	var ids []string
 	for i := range byte(AllowMax) {
 		ids = append(ids, ID{i}.String())

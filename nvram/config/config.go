@@ -14,6 +14,7 @@
 //	mesh.fail   1                               no failure detection       no failure detection
 //	mesh.route  1                               no routing                 no routing
 //	mesh.lab    1                               no lab steps               no lab steps
+//	debug.pprof 1                               no profiles over HTTP      no profiles over HTTP
 //
 // Numbers are decimal without leading zeros. A node id is 32 hexadecimal digits in lower case, as
 // every console prints it, or 22 characters of base64url, which is how this package writes it: with
@@ -44,6 +45,7 @@ const (
 	KeyEpoch = "mesh.epoch"
 	KeyLab   = "mesh.lab"
 	KeyTime  = "mesh.time"
+	KeyPprof = "debug.pprof"
 )
 
 // Limits and defaults.
@@ -114,6 +116,7 @@ type Config struct {
 	Fail    bool
 	Route   bool
 	Lab     bool
+	Pprof   bool
 	Epoch   uint64 // 1 to EpochMax; 0 when refused
 	Timing  Timing
 

@@ -30,6 +30,7 @@ var keys = []struct {
 	{KeyEpoch, parseEpoch},
 	{KeyLab, func(c *Config, v string) Reason { return parseFlag(&c.Lab, v) }},
 	{KeyTime, parseTime},
+	{KeyPprof, func(c *Config, v string) Reason { return parseFlag(&c.Pprof, v) }},
 }
 
 func isKey(name string) bool {

@@ -36,6 +36,8 @@ const (
 	stepPath   = "/mesh/step/"
 	objectPath = "/objects/"
 	logPath    = "/mesh/log"
+
+	profilePath = "/debug/pprof/"
 )
 
 // Header values, shared by all answers.
@@ -79,6 +81,8 @@ func (h handler) answer(w http.ResponseWriter, r *http.Request) Answer {
 		return tooLarge
 	case strings.HasPrefix(path, stepPath):
 		return h.step(w, r, path[len(stepPath):])
+	case strings.HasPrefix(path, profilePath) && h.site.Profile != nil:
+		return h.profile(r, path[len(profilePath):])
 	case strings.HasPrefix(path, objectPath):
 		return h.object(w, r, path[len(objectPath):])
 	}
@@ -143,6 +147,29 @@ func (h handler) log(r *http.Request) Answer {
 		return malformed("the query is after=N, a decimal number")
 	}
 	return h.site.Log(after)
+}
+
+// profileMax bounds how long the processor is watched: an answer has to be out in AnswerTime.
+const profileMax = 5
+
+// profile takes a query of seconds=N, which go tool pprof always has, or none; debug=0, which is
+// what there is, may stand there, too.
+func (h handler) profile(r *http.Request, name string) Answer {
+	length := profileMax
+	for key, values := range r.URL.Query() {
+		v, err := strconv.Atoi(values[0])
+		switch {
+		case key == "debug" && values[0] == "0":
+		case key == "seconds" && err == nil && v >= 1 && v <= profileMax:
+			length = v
+		default:
+			return malformed("the query is seconds=N, 1 to " + strconv.Itoa(profileMax))
+		}
+	}
+	if !isGet(r) {
+		return wrongMethod(allowGet)
+	}
+	return h.site.Profile(r.Context(), name, time.Duration(length)*time.Second)
 }
 
 func (h handler) step(w http.ResponseWriter, r *http.Request, digits string) Answer {

@@ -16,6 +16,7 @@
 //	GET  /metrics           the same and more, for Prometheus
 //	GET  /epitaph           what the boot before left of a crash
 //	POST /mesh/step/N       a lab step; body cap=<base64url>
+//	GET  /debug/pprof/NAME  a profile, seconds=N for the processor's; where there are profiles
 //	GET  /objects/{name}    an object's value
 //	PUT  /objects/{name}    a new value, the body; 0 to BodyMax bytes
 //
@@ -85,6 +86,8 @@ type Site struct {
 	Metrics func() Answer
 	Log     func(after uint64) Answer
 	Epitaph func() Answer
+	// Profile takes a profile by its name, the processor's for so long; nil when there are none.
+	Profile func(ctx context.Context, name string, length time.Duration) Answer
 
 	// NoMesh answers for all that follows, which is nil then, at a node without a mesh. It is nil
 	// at a node with one.

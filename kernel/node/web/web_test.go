@@ -67,7 +67,10 @@ func text() Site {
 		Stats:   func() Answer { return Page("stats\n") },
 		Metrics: func() Answer { return Page("metrics\n") },
 		Epitaph: func() Answer { return Page("epitaph\n") },
-		Log:     func(after uint64) Answer { return Page(fmt.Sprintf("log %d\n", after)) },
+		Profile: func(_ context.Context, name string, d time.Duration) Answer {
+			return Page(fmt.Sprintf("%s for %v\n", name, d))
+		},
+		Log: func(after uint64) Answer { return Page(fmt.Sprintf("log %d\n", after)) },
 		Step: func(_ context.Context, n int, c []byte) Answer {
 			return Page(fmt.Sprintf("step %d %x\n", n, c))
 		},
@@ -132,6 +135,8 @@ func TestThePagesAreWhereTheyShouldBe(t *testing.T) {
 		{request("GET /mesh/stats", ""), "stats\n"},
 		{request("GET /metrics", ""), "metrics\n"},
 		{request("GET /epitaph", ""), "epitaph\n"},
+		{request("GET /debug/pprof/heap", ""), "heap for 5s\n"},
+		{request("GET /debug/pprof/profile?seconds=2", ""), "profile for 2s\n"},
 		{request("GET /mesh/log", ""), "log 0\n"},
 		{request("GET /mesh/log?after=12", ""), "log 12\n"},
 		{request("GET http://n/mesh", ""), "mesh\n"},
