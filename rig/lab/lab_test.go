@@ -132,12 +132,38 @@ func TestAPeerThatComesAndGoesFlaps(t *testing.T) {
 	for i := 20_000; i < 20_500; i += 100 {
 		but[i] = trace.Gap{Length: 1_500}
 	}
+	but[30_000] = trace.Gap{Length: 1_500} // minutes later: this one is none
 	tr := steady(36_000, but)
 	r := Compare(contender(t, "fixed-1s"), tr, settings)
 	share := float64(tr.Length()) / dayMS
-	if !near(r.Convictions*share, 5) || !near(r.Flaps*share, 4) {
-		t.Errorf("%.2f convictions, %.2f flaps; want 5 and 4: the first is none",
+	if !near(r.Convictions*share, 6) || !near(r.Flaps*share, 4) {
+		t.Errorf("%.2f convictions, %.2f flaps; want 6 and 4",
 			r.Convictions*share, r.Flaps*share)
+	}
+}
+
+func TestAPeerThatIsConvictedAlreadyIsNotFoundAtOnce(t *testing.T) {
+	but := map[int]trace.Gap{}
+	for i := range 1_000 {
+		but[i] = trace.Gap{Length: 10_000}
+	}
+	r := Compare(contender(t, "fixed-1s"), steady(1_000, but), settings)
+	if r.P50 < 100 || r.Max > 1_010 {
+		t.Errorf("found after %d to %d ms of a second that the timeout is", r.P50, r.Max)
+	}
+}
+
+func TestOnlyTheWatchersOwnPathIsBroken(t *testing.T) {
+	tr := steady(100, map[int]trace.Gap{50: {Length: 5_000, Cause: trace.Path}})
+	g := newGroup(contender(t, "swim").group(5), settings, hear(tr, 100))
+	const now = 7_000
+	g.ask(now, 0, 1, true)
+	if len(g.mail) != 0 {
+		t.Error("an answer on the broken path")
+	}
+	g.ask(now, 1, 1, false)
+	if len(g.mail) != 1 || g.mail[0].at != now+when.Instant(roundTrip) {
+		t.Errorf("another member's answer: %+v", g.mail)
 	}
 }
 
@@ -156,6 +182,12 @@ func TestThinningKeepsTheTraceOrItsNearestBeats(t *testing.T) {
 	tr := steady(100, map[int]trace.Gap{50: {Length: 5_000, Cause: trace.Path}})
 	if got := hear(tr, 100).beats; len(got) != 101 || got[100] != 9_900+5_000 {
 		t.Errorf("the trace's own heartbeat: %d beats, the last at %d", len(got), got[len(got)-1])
+	}
+	// What was due while the path was broken is lost, and not late.
+	broken := steady(100, map[int]trace.Gap{50: {Length: 4_500, Cause: trace.Path}})
+	stopped := steady(100, map[int]trace.Gap{50: {Length: 4_500, Cause: trace.Peer}})
+	if b, s := hear(broken, 1_000).beats[6], hear(stopped, 1_000).beats[6]; b != 10_000 || s != 9_500 {
+		t.Errorf("the beat after a gap that ends at 9500 comes at %d by path and %d by peer", b, s)
 	}
 	got := hear(tr, 1_000).beats
 	want := []when.Instant{0, 1_000, 2_000, 3_000, 4_000, 5_000, 10_000, 11_000, 12_000, 13_000,

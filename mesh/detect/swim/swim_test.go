@@ -192,6 +192,21 @@ func TestAnAnswerThatComesTooLateIsNone(t *testing.T) {
 	}
 }
 
+func TestAnAnswerToAnEarlierProbeIsNoneToThisOne(t *testing.T) {
+	c := swim.LAN(3)
+	c.Guard = false
+	d, now := watch(c)
+	isAsked := func(j policy.Judgement) bool { return j.Ask == policy.Direct }
+	now = until(t, d, now+100, isAsked)
+	old := d.Judge(now).Round
+	now = until(t, d, now+100, isAsked)
+	d.Take(now, policy.Evidence{Kind: policy.Refutation, Incarnation: 1})
+	d.Take(now, policy.Evidence{Kind: policy.Ack, Round: old})
+	if !isSuspect(d.Judge(now + 1_000)) {
+		t.Error("the answer of one probe counts for the next")
+	}
+}
+
 func TestOnlyAHigherIncarnationRefutes(t *testing.T) {
 	d, now := watch(swim.LAN(5))
 	suspect := policy.Evidence{Kind: policy.Suspicion, From: 3}
