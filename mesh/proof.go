@@ -33,6 +33,7 @@ type proven struct {
 // proof takes a record of a joiner.
 func (n *Node) proof(s *session, m *wire.Record, r record.Record) {
 	if s.admission.stage != stageProver {
+		n.answerRecord(s, m, r.Digest, refusal.NotCurrent)
 		return
 	}
 	i := slices.IndexFunc(s.proofs, func(p proven) bool { return p.object == m.Object })

@@ -28,7 +28,7 @@ func (n *Node) askStale(p *op) {
 	case w != refusal.OK:
 	case n.halted != refusal.OK:
 		w = n.halted
-	case n.member.torn, n.c.Role == Member && n.member.lease.Sent() == 0:
+	case n.member.torn:
 		w = refusal.NotCurrent // it holds no table
 	case n.staged.ticket != 0:
 		w = refusal.Full // the adapter has not answered the last Recheck
@@ -45,26 +45,32 @@ func (n *Node) askStale(p *op) {
 // readStale answers a stale-ok read with what this node holds.
 func (n *Node) readStale(g *staged) {
 	o := n.objects.Find(g.q.Object)
-	if o == nil || n.never(o) {
+	age, known := n.ageOf(o)
+	switch {
+	case !known:
+		n.answerRefused(g.from, &g.q, refusal.NotCurrent)
+		return
+	case o == nil || n.never(o):
 		n.answerRefused(g.from, &g.q, refusal.NoObject)
 		return
 	}
 	rep := n.reply(&g.q, o, replay.Reply{Version: o.Record.Version, Durability: wire.None})
 	rep.Home, rep.HomeEpoch = o.Route, o.RouteEpoch
-	rep.AgeMS = uint32(min(n.ageOf(o), when.Span(1)<<32-1))
+	rep.AgeMS = uint32(min(age, when.Span(1)<<32-1))
 	n.answer(g.from, rep)
 }
 
-// ageOf is for how long the published record here may have been out of date.
-func (n *Node) ageOf(o *route.Object) when.Span {
-	var age when.Span
+// ageOf is for how long the published record here may have been out of date, if that is known.
+func (n *Node) ageOf(o *route.Object) (age when.Span, known bool) {
 	if n.c.Role == Member {
-		age = n.member.lease.Age(n.clocks())
+		age, known = n.member.lease.Age(n.clocks())
+	} else {
+		known = n.state == Joined
 	}
-	if !o.Staged.IsZero() && o.Lease != route.Active {
+	if o != nil && !o.Staged.IsZero() && o.Lease != route.Active {
 		age = max(age, n.now.Sub(o.StagedAt))
 	}
-	return age
+	return age, known
 }
 
 // said notes that the others are still to be told what has been published of an object.

@@ -47,6 +47,7 @@ type Write struct {
 	length when.Span
 	from   Clocks // when the request was sent that it counts from
 	acked  when.Instant
+	once   bool // a request has been answered
 }
 
 // Ask remembers a request that is sent at now. The nonce is not zero.
@@ -69,7 +70,7 @@ func (w *Write) Ack(now when.Instant, nonce id.Nonce, length when.Span) bool {
 		if !w.held || a.sent.Counter > w.from.Counter {
 			w.from = a.sent
 		}
-		w.held, w.length, w.acked = true, length, now
+		w.held, w.length, w.acked, w.once = true, length, now, true
 		*a = ask{}
 		return true
 	}
@@ -108,13 +109,15 @@ func (w *Write) Left(now Clocks) when.Span {
 func (w *Write) Sent() when.Instant { return w.from.Counter }
 
 // Age is how long ago the latest acknowledged request was sent, by the clock that says the longest
-// time: a second clock counts a whole second against us.
-func (w *Write) Age(now Clocks) when.Span {
-	age := max(0, now.Counter.Sub(w.from.Counter))
-	if w.Both && now.Second != when.NoSecond && w.from.Second != when.NoSecond {
-		age = max(age, now.Second.Sub(w.from.Second)+when.Second)
+// time: a second clock counts a whole second against us. It is not known when there is a second
+// clock that does not answer, or when no request was ever acknowledged.
+func (w *Write) Age(now Clocks) (age when.Span, known bool) {
+	age = max(0, now.Counter.Sub(w.from.Counter))
+	if !w.Both {
+		return age, w.once
 	}
-	return age
+	age = max(age, now.Second.Sub(w.from.Second)+when.Second)
+	return age, w.once && now.Second != when.NoSecond && w.from.Second != when.NoSecond
 }
 
 // Acked is when the latest answer arrived, zero before the first.

@@ -109,7 +109,7 @@ func (c *client) try() {
 // answered takes the answer to the latest try; those to earlier ones come too late.
 func (c *client) answered(m *machine, a mesh.Answer) {
 	w := c.w
-	if !c.busy || m != c.node || a.Ticket != c.ticket {
+	if !c.busy || c.tries == 0 || m != c.node || a.Ticket != c.ticket {
 		return
 	}
 	word := a.Reply.Word

@@ -1,0 +1,213 @@
+package mesh_test
+
+import (
+	"testing"
+
+	"holdfast/mesh"
+	"holdfast/mesh/id"
+	"holdfast/mesh/record"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
+)
+
+// tableOf sums up the records in frames, which are in the order of their objects.
+func tableOf(t *testing.T, ms ...*wire.Record) wire.Table {
+	t.Helper()
+	var sum record.Sum
+	for _, m := range ms {
+		r, err := record.Of(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Add(m.Object, &r)
+	}
+	return sum.Table()
+}
+
+// row is a record of an object as the authority sends it out of its table.
+func row(object string, epoch id.Epoch, version uint64, value string) *wire.Record {
+	m := madeBy(object, rootID, rootBoot, epoch, version, value)
+	m.Mode = wire.State
+	return m
+}
+
+// TestAViewIsInstalledByWhoHoldsItsTable: a member asks for what it lacks, then for everything, and
+// acknowledges the view when it holds the table, not before.
+func TestAViewIsInstalledByWhoHoldsItsTable(t *testing.T) {
+	s := newMember(t, nil)
+	o := s.homedAt(rootID, 0)
+	mine, theirs := madeBy(o, rootID, rootBoot, 2, 7, "mine"), row(o, 2, 5, "theirs")
+	s.gets(1, 2, mine)
+	latest[*wire.RecordAck](s)
+	offer := viewFrame(pairView(3, true), rootKey)
+	offer.Table = tableOf(t, theirs)
+	s.clear()
+	s.gets(1, 3, offer)
+	if q := latest[*wire.ViewReq](s); q.All || s.node.Epoch() != 2 || s.node.Status(s.now).Mutable {
+		t.Errorf("all %v, epoch %d, mutable %v", q.All, s.node.Epoch(), s.node.Status(s.now).Mutable)
+	}
+	// What it had is replaced, although it is newer: the table is what counts.
+	s.gets(1, 3, theirs)
+	latest[*wire.RecordAck](s)
+	if s.count(wire.KindViewAck) != 0 {
+		t.Error("acknowledged before it was offered again")
+	}
+	wrong := *offer
+	wrong.Table.Digest[0]++
+	s.gets(1, 3, &wrong)
+	if q := latest[*wire.ViewReq](s); !q.All || s.node.Version(id.ObjectOf(o)) != 0 {
+		t.Errorf("after a whole transfer: all %v, version %d", q.All, s.node.Version(id.ObjectOf(o)))
+	}
+	s.gets(1, 3, theirs)
+	s.gets(1, 3, offer)
+	if s.node.Epoch() != 3 || latest[*wire.ViewAck](s).Epoch != 3 ||
+		s.node.Version(id.ObjectOf(o)) != 5 {
+		t.Errorf("epoch %d, version %d", s.node.Epoch(), s.node.Version(id.ObjectOf(o)))
+	}
+}
+
+// TestAMemberThatHasMissedAViewKeepsOnlyWhatItIsToldToKeep: the local commit of an object that it
+// stays the home of by its own knowledge alone is replaced by the table.
+func TestAMemberThatHasMissedAViewKeepsOnlyWhatItIsToldToKeep(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		s := newMember(t, nil)
+		o := s.homedAt(n1ID, 0)
+		s.replicates(o, 1, func(q *mesh.Request) { q.Durability = wire.Local })
+		if rep, _ := s.answerTo(1); rep.Word != refusal.OK || rep.Durability != wire.Local {
+			t.Fatalf("%+v", rep)
+		}
+		theirs := row(o, 3, 4, "theirs")
+		offer := viewFrame(pairView(4, true), rootKey) // epoch 3 was without n1
+		if kept {
+			offer.Kept = []id.Object{id.ObjectOf(o)}
+		} else {
+			offer.Table = tableOf(t, theirs)
+		}
+		s.gets(1, 4, offer)
+		want := uint64(1)
+		if !kept {
+			want = 4
+			// It has a local commit of what it does not keep: that is offered first.
+			handed := latest[*wire.Record](s)
+			if handed.Mode != wire.HandOver || handed.Version != 1 {
+				t.Fatalf("%+v", handed)
+			}
+			r, _ := record.Of(handed)
+			s.gets(1, 4, &wire.RecordRefuse{Ack: wire.RecordAck{Epoch: 4, AuthorityBoot: rootBoot,
+				Object: handed.Object, Digest: r.Digest, Node: rootID, Boot: rootBoot},
+				Word: refusal.NotHome})
+			latest[*wire.ViewReq](s)
+			s.gets(1, 4, theirs)
+			s.gets(1, 4, offer)
+		}
+		if s.node.Epoch() != 4 || s.node.Version(id.ObjectOf(o)) != want {
+			t.Errorf("kept %v: epoch %d, version %d, want %d", kept, s.node.Epoch(),
+				s.node.Version(id.ObjectOf(o)), want)
+		}
+	}
+}
+
+// TestNothingIsPublishedUnderAnEpochThatIsOver: the acknowledgement of a member's commit comes
+// after the offer of a newer view.
+func TestNothingIsPublishedUnderAnEpochThatIsOver(t *testing.T) {
+	s := newMember(t, nil)
+	o := s.homedAt(n1ID, 0)
+	s.replicates(o, 1, nil)
+	m := latest[*wire.Record](s)
+	offer := viewFrame(pairView(3, true), rootKey)
+	offer.Table = tableOf(t, row(s.homedAt(rootID, 0), 2, 5, "what this member lacks"))
+	s.gets(1, 3, offer)
+	s.gets(1, 2, ackFor(m, 2, rootID, rootBoot))
+	if _, answered := s.answerTo(1); answered {
+		t.Error("published")
+	}
+}
+
+// TestACommitUnderWayIsStampedAnewInTheNextView, where its home is the same: with the same version
+// and the new epoch, and an acknowledgement of the old record does not count.
+func TestACommitUnderWayIsStampedAnewInTheNextView(t *testing.T) {
+	s := newMember(t, nil)
+	o := s.homedAt(n1ID, 0)
+	s.replicates(o, 1, nil)
+	old := latest[*wire.Record](s)
+	offer := viewFrame(pairView(3, true), rootKey)
+	offer.Kept = []id.Object{id.ObjectOf(o)}
+	s.clear()
+	s.gets(1, 3, offer)
+	m := latest[*wire.Record](s)
+	if m.Epoch != 3 || m.Version != old.Version || string(m.Value) != string(old.Value) ||
+		m.Request != old.Request {
+		t.Fatalf("%+v, was %+v", m, old)
+	}
+	s.gets(1, 3, ackFor(old, 3, rootID, rootBoot))
+	if _, answered := s.answerTo(1); answered {
+		t.Fatal("the old record's acknowledgement counts")
+	}
+	s.gets(1, 3, ackFor(m, 3, rootID, rootBoot))
+	if rep, _ := s.answerTo(1); rep.Word != refusal.OK || rep.Version != 1 {
+		t.Errorf("%+v", rep)
+	}
+}
+
+// TestAStaleReadSaysHowOldItIs: from when the last acknowledged LeaseReq was sent, or from when a
+// record came that may have been published since.
+func TestAStaleReadSaysHowOldItIs(t *testing.T) {
+	s := newMember(t, nil)
+	o := s.homedAt(rootID, 0)
+	read := func(seq uint64) wire.RouteRep {
+		s.replicates(o, seq, func(q *mesh.Request) {
+			q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
+		})
+		rep, _ := s.answerTo(seq)
+		return rep
+	}
+	s.gets(1, 2, madeBy(o, rootID, rootBoot, 2, 1, "a"))
+	published := &wire.Published{Rows: []wire.PublishedRow{
+		{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}}
+	s.gets(1, 2, published)
+	s.now = 500
+	if rep := read(1); rep.Version != 1 || string(rep.Value) != "a" || rep.AgeMS != 500 {
+		t.Errorf("%+v", rep)
+	}
+	s.gets(1, 2, madeBy(o, rootID, rootBoot, 2, 2, "b")) // may be published from now on
+	s.now = 1_700
+	if rep := read(2); rep.Version != 1 || rep.AgeMS != 1_700 {
+		t.Errorf("%+v", rep)
+	}
+	s.tickAt(2_000) // the member asks, and is answered
+	s.ack(1, 2)
+	s.now = 2_100
+	if rep := read(3); rep.Version != 1 || rep.AgeMS != 1_600 {
+		t.Errorf("with a record in doubt: %+v", rep)
+	}
+	published.Rows[0].Version = 2
+	s.gets(1, 2, published)
+	if rep := read(4); rep.Version != 2 || rep.AgeMS != 400 { // 1700, when it asked last
+		t.Errorf("%+v", rep)
+	}
+}
+
+// TestARestartedAuthorityWaitsForAProverThatIsStillSending, for a while: what it would start
+// without may have been acknowledged.
+func TestARestartedAuthorityWaitsForAProverThatIsStillSending(t *testing.T) {
+	boundary{timing.FailMS + 6_000, func(t *testing.T, at when.Instant) bool {
+		s := marked(t, mesh.Marks{Signed: 2, Activated: 2})
+		s.proves(1, n2Key, 2)
+		s.step(mesh.LinkUp{Session: 2, Key: public(n1Key)})
+		s.gets(2, 0, &wire.JoinReq{Boot: n1Boot})
+		j := signedJoin(n1Key, n1Boot, latest[*wire.Challenge](s))
+		j.Certificate = certificate(pairView(2, true), rootKey)
+		sign(j, n1Key)
+		s.gets(2, 0, j)
+		m := madeBy("lab-0", n1ID, n1Boot, 2, 3, "proof")
+		m.Mode = wire.Proof
+		s.gets(2, 0, m)
+		latest[*wire.RecordAck](s)
+		s.gets(2, 0, &wire.JoinReady{Nonce: j.Nonce, Table: wire.Table{Records: 2}}) // one is missing
+		s.tickAt(at)
+		_, signs := s.wanted()
+		return signs
+	}, from}.test(t)
+}
