@@ -40,7 +40,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
 .PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu gdb-installed gdb rig \
-	test test-host test-boot test-rig stdtest bench \
+	test report-test test-host test-boot test-rig stdtest bench \
 	faults sweep search soak soak-kernel mutants fuzz clean
 
 help: ## what there is to make

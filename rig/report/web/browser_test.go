@@ -136,7 +136,13 @@ func TestThePageCanBeClickedThrough(t *testing.T) {
 		chromedp.Focus(chromedp.CSS(`#scroll`)),
 		chromedp.KeyEvent("+"), chromedp.KeyEvent("+"),
 		expect("finer ticks are there", `document.querySelector("#chart").dataset.level === "1"`),
-		chromedp.KeyEvent("0"),
+		chromedp.Click(chromedp.CSS(`#timed .proof li:first-child button`)),
+		expect("the diagram shows the record's moment", `(() => {
+			const s = document.querySelector("#scroll").getBoundingClientRect();
+			const m = document.querySelector("#moments .now").getBoundingClientRect();
+			return s.left <= m.left && m.right <= s.right;
+		})()`),
+		chromedp.Focus(chromedp.CSS(`#scroll`)), chromedp.KeyEvent("0"),
 		expect("it fits again", `document.querySelector("#zoom").textContent === "1×"`),
 		chromedp.Click(chromedp.CSS(`#dark`)),
 		expect("the lights are out", `document.querySelectorAll(".lit, .now").length === 0`),

@@ -28,6 +28,9 @@ type measure struct {
 // runMost is how many runs are plotted: the newest ones.
 const runMost = 100
 
+// runNames is how many runs have their numbers on the axis, each one; of more some have.
+const runNames = 12
+
 // timed is one measured time of one run.
 type timed struct {
 	name        string
@@ -101,7 +104,12 @@ func repeated(in Input) []report.Result {
 func plot(t timed, runs []report.Result, this report.Result) template.HTML {
 	p := page.Plot{Title: t.name, Note: t.note, Y: page.Axis{Label: "seconds"},
 		X: page.Axis{Label: fmt.Sprintf("run, of %d", len(runs)),
-			Scale: &page.Scale{From: 0.5, To: float64(len(runs)) + 0.5}}}
+			Scale: &page.Scale{From: -0.5, To: float64(len(runs)) - 0.5}}}
+	if len(runs) <= runNames {
+		for i := range runs {
+			p.X.Ticks = append(p.X.Ticks, fmt.Sprint(i+1))
+		}
+	}
 	earlier := page.Series{Name: "other runs", Lines: true}
 	now := page.Series{Name: "this run"}
 	for i, r := range runs {
@@ -109,7 +117,7 @@ func plot(t timed, runs []report.Result, this report.Result) template.HTML {
 			if u.name != t.name {
 				continue
 			}
-			point := page.Point{X: float64(i + 1), Y: u.value.Seconds(), Bad: u.bad,
+			point := page.Point{X: float64(i), Y: u.value.Seconds(), Bad: u.bad,
 				Title: fmt.Sprintf("seed %d: %s", r.Seed, precise(u.value))}
 			earlier.Points = append(earlier.Points, point)
 			if r.Wall.Equal(this.Wall) && r.Seed == this.Seed {
