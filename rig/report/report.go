@@ -197,8 +197,8 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 		r.lastWords(&b, style)
 	}
 	if folder != "" {
-		fmt.Fprintf(&b, "  Artefacts: %s (%s, %s, %s, consoles, wire.pcapng)\n",
-			folder, File, "events.jsonl", JUnitFile)
+		fmt.Fprintf(&b, "  Artefacts: %s (%s, %s, %s, %s, consoles, wire.pcapng)\n",
+			folder, "report.html", File, "events.jsonl", JUnitFile)
 	}
 	held := 0
 	for _, c := range r.Checks {

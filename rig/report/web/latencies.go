@@ -102,10 +102,12 @@ func repeated(in Input) []report.Result {
 
 // plot draws a time of this run in all runs.
 func plot(t timed, runs []report.Result, this report.Result) template.HTML {
+	first := 1.0 // the place of the first run
 	p := page.Plot{Title: t.name, Note: t.note, Y: page.Axis{Label: "seconds"},
 		X: page.Axis{Label: fmt.Sprintf("run, of %d", len(runs)),
-			Scale: &page.Scale{From: -0.5, To: float64(len(runs)) - 0.5}}}
+			Scale: &page.Scale{From: first - 0.5, To: first + float64(len(runs)) - 0.5}}}
 	if len(runs) <= runNames {
+		first, p.X.Scale = 0, nil
 		for i := range runs {
 			p.X.Ticks = append(p.X.Ticks, fmt.Sprint(i+1))
 		}
@@ -117,7 +119,7 @@ func plot(t timed, runs []report.Result, this report.Result) template.HTML {
 			if u.name != t.name {
 				continue
 			}
-			point := page.Point{X: float64(i), Y: u.value.Seconds(), Bad: u.bad,
+			point := page.Point{X: first + float64(i), Y: u.value.Seconds(), Bad: u.bad,
 				Title: fmt.Sprintf("seed %d: %s", r.Seed, precise(u.value))}
 			earlier.Points = append(earlier.Points, point)
 			if r.Wall.Equal(this.Wall) && r.Seed == this.Seed {
