@@ -35,7 +35,7 @@ func TestTheGapsOfARunAreAFileThatTheLabReads(t *testing.T) {
 	}
 	defer file.Close()
 	got, err := trace.Read(file)
-	if err != nil || got.Interval != 2_000 || len(got.Gaps) != 12 {
+	if err != nil || got.Interval != 2_000 || len(got.Gaps) != 19 {
 		t.Errorf("%v, %+v", err, got)
 	}
 }

@@ -12,12 +12,12 @@ import (
 
 func TestStoredRunsHaveTheirLatencies(t *testing.T) {
 	for fault, want := range map[string]string{
-		"kill-peer": "detection 12.017 s of 12.500 s, records 143 to 168; " +
-			"re-home 12.061 s of 12.500 s, records 143 to 171; " +
-			"rejoin 1.563 s of 30.000 s, records 225 to 274",
-		"partition": "detection 11.985 s of 12.500 s, records 148 to 229; " +
-			"re-home 11.990 s of 12.500 s, records 148 to 230; " +
-			"rejoin 0.386 s of 30.000 s, records 312 to 363",
+		"kill-peer": "detection 11.993 s of 12.500 s, records 165 to 204; " +
+			"re-home 11.997 s of 12.500 s, records 165 to 207; " +
+			"rejoin 0.801 s of 30.000 s, records 278 to 339",
+		"partition": "detection 11.970 s of 12.500 s, records 170 to 259; " +
+			"re-home 11.987 s of 12.500 s, records 170 to 260; " +
+			"rejoin 0.232 s of 30.000 s, records 360 to 427",
 		"restart": "rejoin 2.879 s of 30.000 s, records 102 to 137",
 		"no-peer": "",
 	} {

@@ -16,9 +16,11 @@ func killPeer() *Fault {
 		About: "the member is killed without a word; later it boots again and rejoins",
 		Proof: "the root noticed the death at 6 and 12 s, took the homes over behind a fence, " +
 			"and the member came back at epoch 4",
-		Nodes:  2,
-		Steps:  slices.Concat(joinSteps(), killSteps(timing.Default), takeoverSteps(), rejoinSteps()),
-		Checks: slices.Concat(joinChecks(), removeChecks(timing.Default), rejoinChecks()),
+		Nodes: 2,
+		Steps: slices.Concat(joinSteps(), keptBefore(), killSteps(timing.Default), takeoverSteps(),
+			keptAt(removeEpoch, root), rejoinSteps(), keptAt(rejoinEpoch, root, member)),
+		Checks: slices.Concat(joinChecks(), removeChecks(timing.Default), rejoinChecks(),
+			[]judge.Check{judge.Durable(removeEpoch, rejoinEpoch), judge.Linearizable()}),
 	}
 }
 
@@ -28,6 +30,7 @@ func killSteps(t timing.Timing) []Step {
 	return []Step{
 		survey{root}, // with the routes that will have to be fenced
 		kill{member},
+		keptDuring(),
 		row{root, "mesh-fail: suspect", nil, suspect + rowSlack},
 		row{root, "mesh-fail: failed", nil, failed - suspect + rowSlack},
 		row{root, "mesh-fail: removed", []string{"epoch=3"}, rowSlack},

@@ -17,9 +17,11 @@ func partition() *Fault {
 		Proof: "the isolated member stopped committing before the root took its homes over, " +
 			"re-homed nothing, and came back at epoch 4 without a reboot",
 		Nodes: 2,
-		Steps: slices.Concat(joinSteps(), cutSteps(timing.Default), isolatedSteps(), healSteps()),
+		Steps: slices.Concat(joinSteps(), keptBefore(), cutSteps(timing.Default), isolatedSteps(),
+			keptAt(removeEpoch, root), healSteps(), keptAt(rejoinEpoch, root, member)),
 		Checks: slices.Concat(joinChecks(), removeChecks(timing.Default), isolatedChecks(timing.Default),
-			healChecks()),
+			healChecks(), []judge.Check{judge.Durable(removeEpoch, rejoinEpoch),
+				judge.Linearizable()}),
 	}
 }
 
@@ -53,6 +55,7 @@ func cutSteps(t timing.Timing) []Step {
 		survey{member},
 		cut{root, member},
 		strand{member, root, joinEpoch},
+		keptDuring(),
 		press{member, joinEpoch, removal},
 	}, takeoverSteps()...)
 }

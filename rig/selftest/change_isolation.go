@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/rig/journal"
+	"holdfast/rig/judge"
 )
 
 // change1 is one change to a journal.
@@ -130,8 +131,10 @@ func lastCommit(records []journal.Record) int {
 	return found
 }
 
+// isPut says whether a record is a local commit that the member was asked for.
 func isPut(r journal.Record) bool {
-	return r.HTTP != nil && r.Node == member && r.HTTP.Method == "PUT"
+	return r.HTTP != nil && r.Node == member && r.HTTP.Method == "PUT" &&
+		!strings.HasPrefix(r.HTTP.Path, judge.ObjectsPath+judge.KeptPrefix)
 }
 
 // commitAt has the member accept its last commit so many milliseconds after it had asked for its

@@ -19,7 +19,7 @@ const (
 func partitionDamages() []damage {
 	return slices.Concat(joinDamages(), moveDamages(), detectDamages(), fenceDamages(), stepDamages(),
 		lossDamages(), leaseDamages(), isolationDamages(), refusalDamages(), healDamages(),
-		rejoinDamages())
+		rejoinDamages(), keptDamages())
 }
 
 func lossDamages() []damage {

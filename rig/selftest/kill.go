@@ -92,7 +92,7 @@ func uptimeAtMost(most int) func([]journal.Record) []journal.Record {
 
 func killPeerDamages() []damage {
 	return slices.Concat(healthDamages(), joinDamages(), moveDamages(), detectDamages(),
-		fenceDamages(), stepDamages(), rejoinDamages(), bootDamages())
+		fenceDamages(), stepDamages(), rejoinDamages(), bootDamages(), keptDamages())
 }
 
 // Short names for the tables.

@@ -14,6 +14,7 @@ package selftest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"holdfast/rig/journal"
@@ -163,7 +164,9 @@ func changes(original, damaged []journal.Record) []int {
 func copyOf(records []journal.Record) []journal.Record {
 	records = slices.Clone(records)
 	for i := range records {
-		records[i].HTTP = copied(records[i].HTTP)
+		if records[i].HTTP = copied(records[i].HTTP); records[i].HTTP != nil {
+			records[i].HTTP.Header = maps.Clone(records[i].HTTP.Header)
+		}
 		records[i].Action = copied(records[i].Action)
 		records[i].Frame = copied(records[i].Frame)
 		records[i].End = copied(records[i].End)

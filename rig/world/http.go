@@ -21,6 +21,8 @@ const (
 	// requestTimeout bounds a request with its dial. A node answers in some ten milliseconds, but
 	// gives a lab step whose remote home is out of reach five seconds.
 	requestTimeout = 8 * time.Second
+	// replicateTimeout bounds a replicated commit: a node answers within 16.5 s.
+	replicateTimeout = 19 * time.Second
 	// bodyMax is more than the longest answer: a ring of 256 rows of at most 512 bytes.
 	bodyMax = 256 << 10
 )
@@ -60,6 +62,7 @@ type call struct {
 	header       http.Header
 	body         io.Reader
 	value        string // that a PUT asks to store
+	patient      bool   // it may wait for the removal of a silent member
 }
 
 // Get asks a node for a page. Every request is journalled, whatever comes of it.
@@ -85,6 +88,32 @@ func (w *World) ReadAside(node, object, token string) {
 // PutAside is described at ReadAside.
 func (w *World) PutAside(node, object, token, value string) {
 	w.aside(node, put(object, token, value))
+}
+
+// Replicate has a node commit an object as replicated, and waits for the answer; ReplicateAside does
+// not wait.
+func (w *World) Replicate(ctx context.Context, node, object, token, value string) error {
+	_, err := w.request(ctx, node, replicated(object, token, value))
+	return err
+}
+
+// ReplicateAside is described at Replicate.
+func (w *World) ReplicateAside(node, object, token, value string) {
+	w.aside(node, replicated(object, token, value))
+}
+
+// Recall has a node read an object at its home.
+func (w *World) Recall(ctx context.Context, node, object, token string) error {
+	_, err := w.request(ctx, node, get(object, token))
+	return err
+}
+
+// replicated is a request to commit an object on every node of the view.
+func replicated(object, token, value string) call {
+	c := put(object, token, value)
+	c.header.Set("Durability", "replicated")
+	c.patient = true
+	return c
 }
 
 // put is a request to commit an object locally.
@@ -142,7 +171,11 @@ func (w *World) exchange(ctx context.Context, m *machine, c call) (Answer, error
 	if c.header != nil {
 		request.Header = c.header
 	}
-	response, err := w.client.Do(request)
+	client := w.client
+	if c.patient {
+		client = w.patient
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {

@@ -76,6 +76,7 @@ type World struct {
 	relay    *relay.Relay
 	station  *netstack.Stack
 	client   *http.Client
+	patient  *http.Client // for what may wait for the removal of a silent member
 	machines []*machine
 	watchers sync.WaitGroup
 	callers  sync.WaitGroup // requests that nobody waits for
@@ -129,6 +130,7 @@ func (w *World) open() error {
 		return fmt.Errorf("rig: station: %w", err)
 	}
 	w.client = newClient(w.station, w.Patience(requestTimeout))
+	w.patient = newClient(w.station, w.Patience(replicateTimeout))
 	for i := range w.Cast.Nodes {
 		if err := w.prepare(i); err != nil {
 			return err

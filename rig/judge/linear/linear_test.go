@@ -192,7 +192,7 @@ func TestWhatARegisterDidIsLinearizable(t *testing.T) {
 
 func TestStoredRunsAreLinearizable(t *testing.T) {
 	for fault, want := range map[string]string{
-		"kill-peer": "3 acts, 2 objects", "partition": "25 acts, 2 objects",
+		"kill-peer": "26 acts, 4 objects", "partition": "48 acts, 4 objects",
 		"no-peer": "0 acts, 0 objects",
 	} {
 		file, err := os.Open(filepath.Join("..", "..", "scenario", "testdata", fault+".jsonl"))

@@ -211,7 +211,7 @@ func TestARunGivesTheGapsUntilItsFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The member is killed; what its next boot sends, 10 s later, is not of this trace.
-	if l := got.Length(); got.Interval != 2_000 || len(got.Gaps) != 12 || got.Worst() > 2_100 ||
+	if l := got.Length(); got.Interval != 2_000 || len(got.Gaps) != 19 || got.Worst() > 2_100 ||
 		l > 5_000 {
 		t.Errorf("%d gaps in %d ms, the worst %d", len(got.Gaps), got.Length(), got.Worst())
 	}
