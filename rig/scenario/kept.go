@@ -75,8 +75,8 @@ func (s recall) Do(ctx context.Context, w *world.World) error {
 	return nil
 }
 
-// keptBefore commits through both nodes before a fault; keptDuring while it lasts, through the root;
-// keptAt reads everything at an epoch and commits once more.
+// keptBefore commits through both nodes before a fault; keptDuring while it lasts, through the
+// root; keptAt reads everything at an epoch and commits once more.
 func keptBefore() []Step {
 	return []Step{
 		commit{root, joinEpoch, "before", false},

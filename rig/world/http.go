@@ -90,8 +90,8 @@ func (w *World) PutAside(node, object, token, value string) {
 	w.aside(node, put(object, token, value))
 }
 
-// Replicate has a node commit an object as replicated, and waits for the answer; ReplicateAside does
-// not wait.
+// Replicate has a node commit an object as replicated, and waits for the answer; ReplicateAside
+// does not wait.
 func (w *World) Replicate(ctx context.Context, node, object, token, value string) error {
 	_, err := w.request(ctx, node, replicated(object, token, value))
 	return err
