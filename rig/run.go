@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -30,6 +31,8 @@ type runCommand struct {
 // faultFlags choose faults; kill-peer when there are none.
 type faultFlags struct {
 	Fault []string `short:"f" help:"Any of: ${faults}; or a group: ${groups}."`
+
+	Nodes int `default:"2" help:"2, or 3 for those faults that exist with a third node."`
 
 	Scenario []string `short:"s" placeholder:"FILE" help:"Also those of files (docs/scenarios.md)."`
 }
@@ -111,7 +114,7 @@ func (c *faultFlags) faults() ([]*scenario.Fault, error) {
 			}
 			continue
 		}
-		f, err := findFault(name)
+		f, err := c.fault(name)
 		if err != nil {
 			return nil, err
 		}
@@ -125,6 +128,24 @@ func (c *faultFlags) faults() ([]*scenario.Fault, error) {
 		add(f)
 	}
 	return faults, nil
+}
+
+// ofThree is what the name of a fault ends with in its form for three nodes.
+const ofThree = "-of-three"
+
+// fault is the fault of that name, for as many nodes as were asked for.
+func (c *faultFlags) fault(name string) (*scenario.Fault, error) {
+	switch {
+	case c.Nodes == 3:
+		f, ok := scenario.Find(strings.TrimSuffix(name, ofThree) + ofThree)
+		if !ok {
+			return nil, fmt.Errorf("there is no %s with three nodes", name)
+		}
+		return f, nil
+	case c.Nodes != 2 && c.Nodes != 0:
+		return nil, errors.New("--nodes is 2 or 3")
+	}
+	return findFault(name)
 }
 
 // Run runs the faults, one after the other or at the same time, and ends with the worst code.

@@ -62,6 +62,7 @@ func All() []*Fault {
 		freezePeer(), freezePeer20s(), freezeRoot(), stallPeer(), stallPeer8s(), stallRoot(),
 		written("one-way-in"), written("one-way-out"), written("hold"), written("hold-short"),
 		written("flap"), written("lossy"), written("half-open"),
+		written("kill-peer-of-three"), written("partition-of-three"),
 		clone(), restartRoot(), restartRootOnce(),
 	}
 }
