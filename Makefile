@@ -15,7 +15,7 @@ MUTANTS ?=
 PARALLEL ?= 2
 
 # The faults of `make test`: those of the decision record, and short ones of clocks and networks.
-TESTED := none kill-peer partition no-peer wrong-authority no-route restart quick
+TESTED := none kill-peer partition no-peer wrong-authority no-route restart kill-mid-send kill-mid-ack quick
 
 # Set, the image can be profiled over HTTP, by a node whose environment has debug.pprof=1.
 PPROF ?=

@@ -63,7 +63,7 @@ func All() []*Fault {
 		written("one-way-in"), written("one-way-out"), written("hold"), written("hold-short"),
 		written("flap"), written("lossy"), written("half-open"),
 		written("kill-peer-of-three"), written("partition-of-three"),
-		clone(), restartRoot(), restartRootOnce(),
+		clone(), restartRoot(), restartRootOnce(), killMidSend(), killMidAck(),
 	}
 }
 

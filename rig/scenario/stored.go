@@ -17,10 +17,11 @@ const StoredSeed = 42
 
 // Recorded is the faults of which a run is stored. Those with traffic are left out: their journals
 // are long, and what is particular to their checks is shown by the tests of package judge. So are
-// those with the fast timing, whose checks are another fault's with other times.
+// those with the fast timing and those that kill in the middle of a commit, whose checks are other
+// faults' too.
 func Recorded() []*Fault {
 	return slices.DeleteFunc(All(), func(f *Fault) bool {
-		return isFast(f) || slices.ContainsFunc(f.Steps, func(s Step) bool {
+		return isFast(f) || isMid(f) || slices.ContainsFunc(f.Steps, func(s Step) bool {
 			_, traffic := s.(load)
 			return traffic
 		})
