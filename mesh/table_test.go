@@ -211,3 +211,44 @@ func TestARestartedAuthorityWaitsForAProverThatIsStillSending(t *testing.T) {
 		return signs
 	}, from}.test(t)
 }
+
+// TestALocalCommitAtTheAuthorityWaitsUntilEveryMemberHasInstalledTheView: else the table that a
+// member is asked to hold could run away from it.
+func TestALocalCommitAtTheAuthorityWaitsUntilEveryMemberHasInstalledTheView(t *testing.T) {
+	for _, installed := range []bool{false, true} {
+		s := authorityWithMember(t)
+		s.joins(2, n2Key, n2Boot)
+		s.gets(1, 3, &wire.ViewAck{Epoch: 3, Digest: s.node.Digest()})
+		if installed {
+			s.gets(2, 3, &wire.ViewAck{Epoch: 3, Digest: s.node.Digest()})
+		}
+		s.replicates(s.homedAt(rootID, 0), 1, func(q *mesh.Request) { q.Durability = wire.Local })
+		if rep, answered := s.answerTo(1); answered != installed || rep.Word != refusal.OK {
+			t.Errorf("everybody has installed the view: %v; answered: %v, %v", installed, answered,
+				rep.Word)
+		}
+	}
+}
+
+// TestAHandOverIsTakenUntilTheFence: from then on the new home may have served.
+func TestAHandOverIsTakenUntilTheFence(t *testing.T) {
+	boundary{100 + timing.FenceMS, func(t *testing.T, at when.Instant) bool {
+		c := soloConfig(rootKey, rootBoot)
+		c.LabObject = []string{"lab-3"} // the root's with three nodes too
+		s := authorityOf(t, c)
+		s.step(mesh.LabStep{Ticket: 1, Number: 2})
+		m := latest[*wire.Move](s)
+		s.gets(1, 2, &wire.MoveAck{Object: m.Object, MoveEpoch: m.MoveEpoch})
+		s.asks(1, n1Key, n1Boot) // it is n1's from here on
+		s.joins(2, n2Key, n2Boot)
+		s.until(at)
+		s.clear()
+		local := madeBy("lab-3", n1ID, n1Boot, 2, 1, "a local commit")
+		if m.Object != local.Object {
+			t.Fatal("another object was moved")
+		}
+		local.Mode = wire.HandOver
+		s.gets(1, 2, local)
+		return s.count(wire.KindRecordRefuse) == 1
+	}, from}.test(t)
+}
