@@ -112,9 +112,14 @@ func (t Timing) longest() when.Span {
 }
 
 // Spare is the true time that rule L3 leaves between what a lease allowed and the conviction, with
-// drift, handling and truncation at their worst; negative when the rule is broken.
+// drift, handling and truncation at their worst, rounded down; negative when the rule is broken.
 func (t Timing) Spare() when.Span {
-	return (t.Fail*fast - t.longest()*slow - spare*scale/100) * 100 / scale
+	left := (t.Fail*fast - t.longest()*slow - spare*scale/100) * 100
+	whole := left / scale
+	if left%scale < 0 {
+		whole--
+	}
+	return whole
 }
 
 // Tick is the longest time between two steps: min(250 ms, W/8) (rule L5).
