@@ -246,8 +246,25 @@ func (p *program) template() wire.Message {
 		&wire.MoveAck{Object: objects[0], MoveEpoch: epoch, Active: true},
 		&wire.RouteRep{Request: wire.Request{Client: id.Client(n1ID), Boot: n1Boot, Seq: uint64(epoch)},
 			Word: refusal.Moved, Home: n1ID, HomeEpoch: epoch, Class: wire.Lease},
+		madeBy(objectNames[0], n1ID, n1Boot, epoch, uint64(boot), "a commit"),
+		p.record(wire.State, rootID, rootBoot, epoch), p.record(wire.HandOver, n1ID, n1Boot, epoch),
+		p.record(wire.Proof, n1ID, n1Boot, epoch),
+		ackFor(p.record(wire.Replicate, n1ID, n1Boot, epoch), epoch, rootID, rootBoot),
+		&wire.RecordRefuse{Ack: *ackFor(p.record(wire.Replicate, rootID, rootBoot, epoch), epoch, n1ID,
+			n1Boot), Word: refusal.Full},
+		&wire.Published{Rows: []wire.PublishedRow{{Object: objects[0], Epoch: epoch, Version: 1}}},
+		&wire.Forward{From: n1ID, To: rootID, Frame: wire.Append(nil, epoch,
+			request(n1ID, objectNames[0], wire.Commit, epoch, 1))[wire.PrefixSize:]},
+		&wire.ViewReq{All: true}, &wire.JoinState{Nonce: 1, Want: true},
 	}
 	return messages[int(p.next())%len(messages)]
+}
+
+// record is one of an object that the program chooses.
+func (p *program) record(mode wire.Mode, home id.Node, boot id.Boot, epoch id.Epoch) *wire.Record {
+	m := madeBy(objectNames[int(p.next())%len(objectNames)], home, boot, epoch, 1, "a record")
+	m.Mode = mode
+	return m
 }
 
 // check looks for what no input may bring about.
