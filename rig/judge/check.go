@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 )
 
@@ -150,10 +151,8 @@ func (q *inquiry) shortOne(value string) string {
 			return n.Name
 		}
 	}
-	for _, o := range q.run.Info.Objects {
-		if o.ID == value {
-			return o.Name
-		}
+	if o, err := id.ParseObject(value); err == nil && q.run.names[o] != "" {
+		return q.run.names[o]
 	}
 	if len(value) >= 32 {
 		return value[:8] + ".."

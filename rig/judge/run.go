@@ -37,6 +37,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
@@ -52,6 +53,7 @@ type Run struct {
 	EndAt   journal.Time   // when the journal ends: nothing is known of later
 	Nodes   []id.Node      // the ids of Info.Nodes
 	hazards map[int]hazard // by record number, see Watch
+	names   map[id.Object]string
 }
 
 // Row is one line of evidence on a node's console.
@@ -70,7 +72,8 @@ func New(records []journal.Record) (*Run, error) {
 	if len(records) == 0 || records[0].Run == nil {
 		return nil, errors.New("judge: no journal of a run")
 	}
-	r := &Run{Info: *records[0].Run, Records: records, hazards: make(map[int]hazard)}
+	r := &Run{Info: *records[0].Run, Records: records, hazards: make(map[int]hazard),
+		names: make(map[id.Object]string)}
 	for _, n := range r.Info.Nodes {
 		node, err := id.ParseNode(n.ID)
 		if err != nil {
@@ -79,9 +82,11 @@ func New(records []journal.Record) (*Run, error) {
 		r.Nodes = append(r.Nodes, node)
 	}
 	for _, o := range r.Info.Objects {
-		if _, err := id.ParseObject(o.ID); err != nil {
+		object, err := id.ParseObject(o.ID)
+		if err != nil {
 			return nil, fmt.Errorf("judge: id of object %s: %w", o.Name, err)
 		}
+		r.names[object] = o.Name
 	}
 	torn := tornLines(records)
 	var watch Watch
@@ -99,6 +104,10 @@ func New(records []journal.Record) (*Run, error) {
 				r.Rows = append(r.Rows, Row{line, record.N, record.Node, record.Boot, record.At})
 			case console(record.Line) == unparsable && !watch.broken[record.N]:
 				r.hazards[record.N] = unparsable
+			}
+		case journal.KindHTTP: // whoever was asked for an object by its name knows the id
+			if name, ok := strings.CutPrefix(record.HTTP.Path, ObjectsPath); ok {
+				r.names[id.ObjectOf(name)] = name
 			}
 		case journal.KindEnd:
 			r.End = *record.End
@@ -148,10 +157,8 @@ func (r *Run) Name(node id.Node) string {
 
 // object is the name of an object of the run, or its id.
 func (r *Run) object(o id.Object) string {
-	for _, known := range r.Info.Objects {
-		if known.ID == o.String() {
-			return known.Name
-		}
+	if name, ok := r.names[o]; ok {
+		return name
 	}
 	return o.String()
 }
