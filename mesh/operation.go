@@ -22,6 +22,10 @@ import (
 //	sent  -> done         the reply's word
 //	      -> sent again   once, after moved
 //	      -> timed out    unknown-outcome for a commit, no-route for a read
+//
+// A refusal says that the request which it answers was not carried out, and nothing of the one that
+// went out on a session that has ended: that may have been, by a boot that is gone. So a commit
+// that was sent again without an answer in between, and is refused then, ends as unknown-outcome.
 const (
 	opsMax      = 16
 	opTimeoutMS = 5_000 // of a read; a commit has commitWithinMS
@@ -39,6 +43,9 @@ type op struct {
 	until   when.Instant
 
 	attempts, moved, sends, timeouts int64
+
+	open  bool // the latest one sent has not been answered
+	doubt bool // nor has one before it
 
 	rows []evidence.Line // of operations with the same ticket that have ended before this one
 }
@@ -198,6 +205,7 @@ func (n *Node) transmit(p *op) {
 		p.q.Request = n.request() // its home answers a repeated stat with replay
 	}
 	p.sends++
+	p.doubt, p.open = p.doubt || p.open, true
 	n.counted.sends++
 	if p.q.Op == wire.Commit {
 		n.authority.committed = true // perhaps: the answer may never come
@@ -282,6 +290,7 @@ func (n *Node) replied(serial uint64, rep *wire.RouteRep) {
 		return
 	}
 	p := &n.ops[i]
+	p.open = false
 	if rep.Word == refusal.Moved && p.moved < movesMax && n.view().Has(rep.Home) {
 		p.moved++
 		n.counted.moved++
@@ -307,6 +316,11 @@ func (n *Node) routeRep(home id.Node, m *wire.RouteRep) {
 
 // finish prints the result row and gives it to whoever waits for it.
 func (n *Node) finish(p *op, rep *wire.RouteRep) {
+	if p.q.Op == wire.Commit && (p.open || p.doubt) && rep.Word != refusal.OK {
+		unknown := *rep
+		unknown.Word = refusal.UnknownOutcome
+		rep = &unknown
+	}
 	row := n.resultRow(p, rep)
 	if p.step != 0 {
 		n.out.add(Print{row}) // a client's own results are its answer's: there are too many to keep
