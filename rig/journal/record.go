@@ -170,6 +170,11 @@ type HTTP struct {
 	Error  string `json:"error,omitempty"` // why there was no whole answer
 	// Value is what a PUT asked to store.
 	Value string `json:"value,omitempty"`
+	// Request is the client's own name for the request, the same when it is sent again; empty when
+	// the node was to give it one.
+	Request string `json:"request,omitempty"`
+	// Durability is what a PUT asked for; empty is the node's default.
+	Durability string `json:"durability,omitempty"`
 	// Header has the answer's Holdfast headers, without that prefix and in lower case.
 	Header map[string]string `json:"header,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/wire"
 	"holdfast/rig/journal"
 )
 
@@ -32,7 +33,8 @@ func (q *inquiry) lastCommit(node string) (last commit, after refusals, ok bool)
 	var tried []journal.Record
 	for _, r := range q.run.Records {
 		if r.Kind != journal.KindHTTP || r.Node != node || r.HTTP.Method != "PUT" ||
-			!cut.within(r.N) || r.HTTP.Status == 0 {
+			!cut.within(r.N) || r.HTTP.Status == 0 ||
+			r.HTTP.Durability == wire.Replicated.String() { // that needs more than a lease
 			continue
 		}
 		tried = append(tried, r)

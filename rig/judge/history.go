@@ -20,8 +20,9 @@ type done struct {
 	from, to  journal.Time
 	commit    bool
 	home      id.Node
-	boot      string // nonce of the home's boot when it was the node that was asked, else empty
+	boot      string // nonce of the home's boot when that was the node that was asked; empty: unknown
 	homeEpoch id.Epoch
+	epoch     id.Epoch // of the node that was asked; 0: unknown
 	version   uint64
 	value     string
 }
@@ -43,11 +44,14 @@ func (d *done) what() string {
 const ObjectsPath = "/objects/"
 
 // history returns the answered requests for objects, in the order of their answers. One whose
-// answer does not tell what it must tell is reported.
+// answer does not tell what it must tell is reported. A commit that was sent before is left out: a
+// home that remembers it says so at any time, lease or none.
 func (q *inquiry) history() []done {
 	var all []done
+	again := q.run.sentAgain()
 	for _, record := range q.run.Records {
-		if record.Kind != journal.KindHTTP || record.HTTP.Status != 200 || record.HTTP.Error != "" {
+		if record.Kind != journal.KindHTTP || record.HTTP.Status != 200 || record.HTTP.Error != "" ||
+			again[record.N] {
 			continue
 		}
 		name, object := strings.CutPrefix(record.HTTP.Path, ObjectsPath)
@@ -56,7 +60,7 @@ func (q *inquiry) history() []done {
 			record.HTTP.Header["class"] != wire.Authoritative.String() {
 			continue
 		}
-		d, err := readDone(record)
+		d, err := q.run.readDone(record)
 		if err != nil {
 			q.cite(record.N)
 			q.violated("%s answered %s %s with ok and %v", record.Node, record.HTTP.Method,
@@ -72,8 +76,30 @@ func (q *inquiry) history() []done {
 	return all
 }
 
+// sentAgain has the records of requests whose name an earlier one had.
+func (r *Run) sentAgain() map[int]bool {
+	type name struct{ path, request string }
+	first, again := make(map[name]journal.Record), make(map[int]bool)
+	for _, record := range r.Records {
+		if !traffic(record) || record.HTTP.Request == "" {
+			continue
+		}
+		n := name{record.HTTP.Path, record.HTTP.Request}
+		earlier, known := first[n]
+		switch {
+		case !known:
+			first[n] = record
+		case record.HTTP.Sent < earlier.HTTP.Sent:
+			first[n], again[earlier.N] = record, true
+		default:
+			again[record.N] = true
+		}
+	}
+	return again
+}
+
 // readDone reads what an answer with ok says.
-func readDone(r journal.Record) (d done, err error) {
+func (run *Run) readDone(r journal.Record) (d done, err error) {
 	h := r.HTTP
 	d = done{n: r.N, node: r.Node, from: h.Sent, to: r.At, commit: h.Method == "PUT", value: h.Body}
 	if d.home, err = id.ParseNode(h.Header["home"]); err != nil {
@@ -85,15 +111,30 @@ func readDone(r journal.Record) (d done, err error) {
 	if d.version, err = strconv.ParseUint(h.Header["version"], 10, 64); err != nil {
 		return d, fmt.Errorf("no version: %w", err)
 	}
+	d.epoch, _ = id.ParseEpoch(h.Header["epoch"])
 	request, err := wire.ParseRequest(h.Header["request"])
 	if err != nil {
 		return d, fmt.Errorf("no request: %w", err)
 	}
-	if id.Node(request.Client) == d.home {
+	switch {
+	case id.Node(request.Client) == d.home: // the node gave the request its own name
 		d.boot = request.Boot.String()
+	case run.has(r.Node) && run.ID(r.Node) == d.home:
+		d.boot = run.nonceAt(r.Node, r.At)
 	}
 	if d.commit {
 		d.value = h.Value
 	}
 	return d, nil
+}
+
+// nonceAt is the nonce of the boot in which a node answered at an instant: of its latest start,
+// since no connection outlives one. It is empty when the node had not printed a start.
+func (r *Run) nonceAt(node string, at journal.Time) (nonce string) {
+	for _, row := range r.rows(node, "mesh-node", "start") {
+		if row.Seen <= at {
+			nonce = fieldOf(row.Line, "boot")
+		}
+	}
+	return nonce
 }

@@ -25,6 +25,7 @@ func begin() journal.Record {
 			{Name: "n0", ID: ids[0], Authority: true},
 			{Name: "n1", ID: ids[1]},
 		},
+		Objects: []journal.Object{{Name: "lab-0", ID: id.ObjectOf("lab-0").String()}},
 	}}
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 )
 
@@ -59,6 +61,67 @@ func (q *inquiry) served(nodes []string) {
 		latest = max(latest, q.run.Records[after[l]-1].At)
 	}
 	q.fact("all of it again %s after the last mending", seconds(latest.Sub(mended)))
+}
+
+// goesMost is the longest that an object may be without a home in a new view: a fence, and a busy
+// host.
+const goesMost = 15 * time.Second
+
+// GoesOn asks whether commits were made at an epoch through each of these nodes, to every object
+// that they were asked for.
+func GoesOn(epoch id.Epoch, nodes ...string) Check {
+	return Check{
+		Name: "goes-on", Source: "spec 4",
+		Claim: fmt.Sprintf("at epoch %v every object is committed through each of %v", epoch, nodes),
+		ask:   func(q *inquiry) { q.goesOn(epoch, nodes) },
+	}
+}
+
+func (q *inquiry) goesOn(epoch id.Epoch, nodes []string) {
+	type tried struct {
+		lane
+		made        int
+		first, last journal.Record // refused at the epoch
+	}
+	var all []*tried
+	for _, r := range q.run.Records {
+		if !traffic(r) || r.HTTP.Method != "PUT" || !slices.Contains(nodes, r.Node) {
+			continue
+		}
+		l := lane{r.Node, r.HTTP.Method, strings.TrimPrefix(r.HTTP.Path, ObjectsPath)}
+		i := slices.IndexFunc(all, func(t *tried) bool { return t.lane == l })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &tried{lane: l})
+		}
+		t := all[i]
+		switch {
+		case r.HTTP.Header["epoch"] != epoch.String():
+		case r.HTTP.Status == 200:
+			if t.made++; t.made == 1 {
+				q.cite(r.N)
+			}
+		default:
+			if t.first.N == 0 {
+				t.first = r
+			}
+			t.last = r
+		}
+	}
+	commits := 0
+	for _, t := range all {
+		commits += t.made
+		switch {
+		case t.made > 0:
+		case t.last.N > 0 && t.last.HTTP.Sent.Sub(t.first.HTTP.Sent) > goesMost:
+			q.cite(t.first.N, t.last.N)
+			q.violated("%s committed nothing to %s for %s at epoch %v", t.node, t.object,
+				seconds(t.last.HTTP.Sent.Sub(t.first.HTTP.Sent)), epoch)
+		default:
+			q.missing("no commit of %s through %s at epoch %v", t.object, t.node, epoch)
+		}
+	}
+	q.fact("%d commits", commits)
 }
 
 // traffic says whether a record is a request for an object.

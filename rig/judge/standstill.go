@@ -187,7 +187,7 @@ func (q *inquiry) stoppedServing(member, authority string) {
 		}
 		q.cite(r.N)
 		switch {
-		case r.HTTP.Status == 200:
+		case r.HTTP.Status == 200 && r.HTTP.Header["home"] == q.run.ID(member).String():
 			q.violated("%s accepted a commit %s after its lease", member,
 				seconds(r.HTTP.Sent.Sub(over)))
 		case r.HTTP.Status != 0:

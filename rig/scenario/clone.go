@@ -43,8 +43,9 @@ type also struct{ node, as string }
 func (s also) String() string       { return fmt.Sprintf("commits through %s to begin", s.node) }
 func (s also) Limit() time.Duration { return answerLimit }
 func (s also) Do(_ context.Context, w *world.World) error {
-	w.Traffic(world.Lane{
-		Node: s.node, Object: loadObject(w, s.as), Every: laneEvery, Epoch: s.as,
-	})
+	for _, l := range lanesOf(w, s.node, s.as, laneEvery) {
+		l.Epoch = s.as
+		w.Traffic(l)
+	}
 	return nil
 }

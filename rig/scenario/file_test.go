@@ -40,6 +40,8 @@ step yield n0 n2
 step freeze n2 3s
 step stall n0 8s
 step converge n0 n2
+step served n2
+step audit n0 n2
 step hush
 step kill n2
 step boot n2
@@ -53,7 +55,7 @@ without route
 		boot{"n0"}, boot{"n2"},
 		row{"n0", "mesh-join: confirmed", []string{"epoch=2"}, 45 * time.Second},
 		state{"n2", 2}, uptime{"n0", 15 * time.Second}, uptimeMore{"n0", 1500 * time.Millisecond},
-		survey{"n2"}, load{[]string{"n0", "n2"}}, served{},
+		survey{"n2"}, load{nodes: []string{"n0", "n2"}}, served{},
 		pass{9 * time.Second, "nothing passing"},
 		impair{"n0", "n2", relay.Block, "lose what goes"},
 		impair{"n0", "n2", relay.Rule{Drop: 0.2, Corrupt: 0.005, Delay: 10 * time.Millisecond,
@@ -61,7 +63,8 @@ without route
 			"lose 20 % of, corrupt 0.5 % of, delay by up to 210ms what goes"},
 		heal{"n0", "n2"}, yield{"n0", "n2"},
 		stand{"n2", world.Freeze, 3 * time.Second}, stand{"n0", world.Stall, 8 * time.Second},
-		converge{[]string{"n0", "n2"}}, hush{}, kill{"n2"}, boot{"n2"},
+		converge{[]string{"n0", "n2"}}, served{[]string{"n2"}}, audit{[]string{"n0", "n2"}},
+		hush{}, kill{"n2"}, boot{"n2"},
 	}
 	if !reflect.DeepEqual(f.Steps, want) {
 		t.Errorf("steps are\n%#v, want\n%#v", f.Steps, want)
@@ -107,6 +110,9 @@ check round-trip n1 n0
 check lease-over n1 n0
 check served n0 n1
 check agreed n0 n1
+check nothing-lost 3 4
+check goes-on 3 n0
+check linearizable
 check quiet
 check new-boot n1
 check same-boot n1
@@ -128,6 +134,7 @@ check within later 0s..1m of any ` + "`mesh-fail: failed`" + ` after row n0 ` +
 		claims[c.Name] = c.Claim
 	}
 	for name, want := range map[string]string{
+		"goes-on":  "at epoch 3 every object is committed through each of [n0]",
 		"removals": "once at most",
 		"no-fork":  "`mesh-fail: fork` is never printed",
 		"seen":     "`mesh-fail: suspect node=n1` at n0 is printed at least 1 times",
@@ -155,7 +162,7 @@ func TestAMistakeIsNamedWithItsLine(t *testing.T) {
 		"nodes 2 3":                               `"3" is too much`,
 		"without hope":                            "fail or route",
 		"step":                                    "a step is missing at the end",
-		"step fly n0":                             `no step is called "fly"; there are again, await`,
+		"step fly n0":                             `no step is called "fly"; there are again, audit`,
 		"step kill n2":                            `"n2" is no node: they are n0, the authority, to n1`,
 		"step kill n01":                           `"n01" is no node`,
 		"step boot n0":                            "n0 runs already",

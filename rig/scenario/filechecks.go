@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 )
@@ -25,8 +26,21 @@ var checkVerbs = map[string]func(p *parser) []judge.Check{
 		member, authority := p.two()
 		return []judge.Check{judge.LeaseOver(member, authority)}
 	},
-	"served":   func(p *parser) []judge.Check { return []judge.Check{judge.Served(p.nodes()...)} },
-	"agreed":   func(p *parser) []judge.Check { return []judge.Check{judge.Agreed(p.nodes()...)} },
+	"served": func(p *parser) []judge.Check { return []judge.Check{judge.Served(p.nodes()...)} },
+	"agreed": func(p *parser) []judge.Check { return []judge.Check{judge.Agreed(p.nodes()...)} },
+	"nothing-lost": func(p *parser) []judge.Check {
+		var epochs []id.Epoch
+		for len(p.words) > 0 && p.err == nil {
+			epochs = append(epochs, p.epoch())
+		}
+		return []judge.Check{judge.Durable(epochs...)}
+	},
+	"goes-on": func(p *parser) []judge.Check {
+		epoch := p.epoch()
+		return []judge.Check{judge.GoesOn(epoch, p.nodes()...)}
+	},
+	"linearizable": func(*parser) []judge.Check { return []judge.Check{judge.Linearizable()} },
+
 	"quiet":    func(*parser) []judge.Check { return []judge.Check{judge.Quiet()} },
 	"new-boot": func(p *parser) []judge.Check { return []judge.Check{judge.NewBoot(p.node())} },
 	"same-boot": func(p *parser) []judge.Check {

@@ -38,8 +38,9 @@ var stepVerbs = map[string]func(p *parser) []Step{
 	"uptime":   func(p *parser) []Step { return []Step{uptime{p.node(), p.span()}} },
 	"later":    func(p *parser) []Step { return []Step{uptimeMore{p.node(), p.span()}} },
 	"survey":   func(p *parser) []Step { return []Step{survey{p.node()}} },
-	"load":     func(p *parser) []Step { return []Step{load{p.nodes()}} },
-	"served":   func(*parser) []Step { return []Step{served{}} },
+	"load":     func(p *parser) []Step { return []Step{load{nodes: p.nodes()}} },
+	"served":   servedStep,
+	"audit":    func(p *parser) []Step { return []Step{audit{p.nodes()}} },
 	"hush":     func(*parser) []Step { return []Step{hush{}} },
 	"converge": func(p *parser) []Step { return []Step{converge{p.nodes()}} },
 	"pass":     passStep,
@@ -109,6 +110,14 @@ func (p *parser) possible(s Step) {
 // verbs lists the keys of a table.
 func verbs[T any](table map[string]T) string {
 	return strings.Join(slices.Sorted(maps.Keys(table)), ", ")
+}
+
+// servedStep waits for everything, through every node when none is named.
+func servedStep(p *parser) []Step {
+	if len(p.words) == 0 {
+		return []Step{served{}}
+	}
+	return []Step{served{p.nodes()}}
 }
 
 // passStep lets time pass, and says of what.

@@ -41,13 +41,12 @@ func (s commit) Limit() time.Duration { return keptLimit }
 func (s commit) Do(ctx context.Context, w *world.World) error {
 	for _, home := range []string{root, member} {
 		name := keptObject(w, home)
-		token := w.Cast.Mint(id.ObjectOf(name), node(w, s.at).ID, capability.RightCommit, s.epoch)
-		value := fmt.Sprintf("%s by %s for %s", s.tag, s.at, home)
+		c := w.NewCommit(name, fmt.Sprintf("%s by %s for %s", s.tag, s.at, home), s.epoch)
 		if s.aside {
-			w.ReplicateAside(s.at, name, token, value)
+			w.ReplicateAside(s.at, s.epoch, c)
 			continue
 		}
-		if err := w.Replicate(ctx, s.at, name, token, value); err != nil {
+		if err := w.Replicate(ctx, s.at, s.epoch, c); err != nil {
 			return err
 		}
 	}

@@ -1,23 +1,32 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"holdfast/mesh/id"
+	"holdfast/mesh/wire"
 	"holdfast/qemu/relay"
 	"holdfast/rig/judge"
 	"holdfast/rig/world"
 )
 
-// Each node is asked to commit ten times a second: an object that it homes, and one that it has to
-// route to the other node, in turn.
-const laneEvery = 200 * time.Millisecond
+// How often a lane asks for a commit. A node of a pair has four lanes: two objects that it homes,
+// and two that it has to route to the other node; one of each kind is committed locally, and one by
+// all. So it is asked ten times a second, or four times where its journal is stored.
+const (
+	laneEvery  = 400 * time.Millisecond
+	laneSparse = time.Second
+)
 
 // servedLimit is the longest that it may take until everything is served. A fence is part of it.
 const servedLimit = 30 * time.Second
+
+// hushLimit is more than the longest time that a node takes to answer, twice.
+const hushLimit = 45 * time.Second
 
 // convergeLimit is the longest that two nodes may take to work together again: an authority that
 // was restarted waits for the failure window, a fence may follow, and a host may be busy.
@@ -32,7 +41,7 @@ func loadSteps() []Step {
 		row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
 		state{root, joinEpoch},
 		state{member, joinEpoch},
-		load{[]string{root, member}},
+		load{nodes: []string{root, member}},
 		served{},
 	}
 }
@@ -42,9 +51,9 @@ func againSteps() []Step {
 	return []Step{converge{[]string{root, member}}, served{}}
 }
 
-// endSteps end the traffic and ask both nodes for what they know.
+// endSteps end the traffic, read everything once more, and ask both nodes for what they know.
 func endSteps() []Step {
-	return []Step{hush{}, survey{root}, survey{member}}
+	return []Step{hush{}, audit{[]string{root, member}}, survey{root}, survey{member}}
 }
 
 // loadChecks are what every fault with traffic is judged by.
@@ -56,52 +65,95 @@ func loadChecks() []judge.Check {
 		judge.LeaseOver(member, root),
 		judge.Served(root, member),
 		judge.Agreed(root, member),
+		judge.Durable(),
+		judge.Linearizable(),
 	}
 }
 
-// load starts the traffic through nodes: each is asked for one object of every node's.
-type load struct{ nodes []string }
+// load starts the traffic through nodes: each is asked for two objects of every node's, one that it
+// has to commit replicated and one that it may commit locally.
+type load struct {
+	nodes []string
+	homes []string      // whose objects; those of the nodes when empty
+	every time.Duration // of a lane; 0: laneEvery
+}
 
 func (s load) String() string       { return fmt.Sprintf("commits through %v to begin", s.nodes) }
 func (s load) Limit() time.Duration { return answerLimit }
 func (s load) Do(_ context.Context, w *world.World) error {
-	var lanes []world.Lane
+	homes := s.homes
+	if len(homes) == 0 {
+		homes = s.nodes
+	}
 	for _, at := range s.nodes {
-		for _, home := range s.nodes {
-			lanes = append(lanes, world.Lane{Node: at, Object: loadObject(w, home), Every: laneEvery})
+		for _, home := range homes {
+			w.Traffic(lanesOf(w, at, home, cmp.Or(s.every, laneEvery))...)
 		}
 	}
-	w.Traffic(lanes...)
 	return nil
 }
 
-// loadObject is the name of the object which the traffic asks a node for that homes it while every
-// node is a member. No lab step takes it.
-func loadObject(w *world.World, home string) string {
+// lanesOf are those through a node to the objects of another, or its own.
+func lanesOf(w *world.World, at, home string, every time.Duration) []world.Lane {
+	return []world.Lane{
+		{Node: at, Object: loadObject(w, home, 1), Every: every, Durability: wire.Replicated},
+		{Node: at, Object: loadObject(w, home, 2), Every: every, Durability: wire.Local},
+	}
+}
+
+// loadObject is the name of the nth object, from 1, which the traffic asks a node for that homes it
+// while every node is a member. No lab step takes it.
+func loadObject(w *world.World, home string, nth int) string {
 	for i := 0; ; i++ {
-		if name := fmt.Sprintf("load-%d", i); w.Cast.HomeOf(id.ObjectOf(name)) == node(w, home).ID {
+		name := fmt.Sprintf("load-%d", i)
+		if w.Cast.HomeOf(id.ObjectOf(name)) != node(w, home).ID {
+			continue
+		}
+		if nth--; nth == 0 {
 			return name
 		}
 	}
 }
 
-// served waits until every object was committed and read through every node.
-type served struct{}
+// served waits until every object was committed and read through these nodes, through every one
+// when none is named.
+type served struct{ nodes []string }
 
-func (served) String() string       { return "every object to be committed and read everywhere" }
-func (served) Limit() time.Duration { return servedLimit }
-func (served) Do(ctx context.Context, w *world.World) error {
-	return w.AwaitServed(ctx)
+func (s served) String() string {
+	if len(s.nodes) == 0 {
+		return "every object to be committed and read everywhere"
+	}
+	return fmt.Sprintf("every object to be committed and read through %v", s.nodes)
+}
+func (s served) Limit() time.Duration { return servedLimit }
+func (s served) Do(ctx context.Context, w *world.World) error {
+	return w.AwaitServed(ctx, s.nodes...)
 }
 
-// hush ends the traffic.
-type hush struct{}
+// hush ends the traffic through these nodes, all of it when none is named.
+type hush struct{ nodes []string }
 
-func (hush) String() string       { return "the commits to end" }
-func (hush) Limit() time.Duration { return answerLimit }
-func (hush) Do(_ context.Context, w *world.World) error {
-	w.Hush()
+func (s hush) String() string {
+	if len(s.nodes) == 0 {
+		return "the commits to end"
+	}
+	return fmt.Sprintf("the commits through %v to end", s.nodes)
+}
+func (s hush) Limit() time.Duration { return hushLimit }
+func (s hush) Do(_ context.Context, w *world.World) error {
+	w.Hush(s.nodes...)
 	return nil
+}
+
+// audit reads everything that has been committed through each of the nodes.
+type audit struct{ nodes []string }
+
+func (s audit) String() string {
+	return fmt.Sprintf("everything that was committed to be found through %v", s.nodes)
+}
+func (s audit) Limit() time.Duration { return servedLimit }
+func (s audit) Do(ctx context.Context, w *world.World) error {
+	return w.Audit(ctx, s.nodes...)
 }
 
 // pass lets time pass: what is broken stays so for that long.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,27 +10,30 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/wire"
 	"holdfast/netstack"
 	"holdfast/rig/journal"
 )
 
 const (
-	// requestTimeout bounds a request with its dial. A node answers in some ten milliseconds, but
-	// gives a lab step whose remote home is out of reach five seconds.
+	// requestTimeout bounds a request with its dial, unless its maker says otherwise. A node answers
+	// in some ten milliseconds, but gives a lab step whose remote home is out of reach five seconds.
 	requestTimeout = 8 * time.Second
-	// replicateTimeout bounds a replicated commit: a node answers within 16.5 s.
-	replicateTimeout = 19 * time.Second
+	// commitTimeout is for a commit that every member has to store: a node gives it 15 s, and answers
+	// within 16.5 s whatever happens.
+	commitTimeout = 18 * time.Second
 	// bodyMax is more than the longest answer: a ring of 256 rows of at most 512 bytes.
 	bodyMax = 256 << 10
 )
 
 // newClient makes an HTTP client on the rig's own station. A connection serves one request, so that
 // none outlives a node's boot.
-func newClient(s *netstack.Stack, timeout time.Duration) *http.Client {
+func newClient(s *netstack.Stack) *http.Client {
 	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
@@ -37,10 +41,7 @@ func newClient(s *netstack.Stack, timeout time.Duration) *http.Client {
 		}
 		return s.Dial(ctx, to)
 	}
-	return &http.Client{
-		Timeout:   timeout,
-		Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial},
-	}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 }
 
 // Answer is a node's answer to a request.
@@ -60,9 +61,9 @@ func (r *Refusal) Error() string { return r.Reason }
 type call struct {
 	method, path string
 	header       http.Header
-	body         io.Reader
-	value        string // that a PUT asks to store
-	patient      bool   // it may wait for the removal of a silent member
+	form         string        // the body of a POST
+	value        string        // that a PUT asks to store
+	patience     time.Duration // 0: requestTimeout
 }
 
 // Get asks a node for a page. Every request is journalled, whatever comes of it.
@@ -73,7 +74,7 @@ func (w *World) Get(ctx context.Context, node, path string) (Answer, error) {
 // Post sends a node a form.
 func (w *World) Post(ctx context.Context, node, path string, form url.Values) (Answer, error) {
 	return w.request(ctx, node, call{
-		method: http.MethodPost, path: path, body: strings.NewReader(form.Encode()),
+		method: http.MethodPost, path: path, form: form.Encode(),
 		header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
 	})
 }
@@ -90,38 +91,34 @@ func (w *World) PutAside(node, object, token, value string) {
 	w.aside(node, put(object, token, value))
 }
 
-// Replicate has a node commit an object as replicated, and waits for the answer; ReplicateAside
-// does not wait.
-func (w *World) Replicate(ctx context.Context, node, object, token, value string) error {
-	_, err := w.request(ctx, node, replicated(object, token, value))
-	return err
-}
-
-// ReplicateAside is described at Replicate.
-func (w *World) ReplicateAside(node, object, token, value string) {
-	w.aside(node, replicated(object, token, value))
-}
-
 // Recall has a node read an object at its home.
 func (w *World) Recall(ctx context.Context, node, object, token string) error {
 	_, err := w.request(ctx, node, get(object, token))
 	return err
 }
 
-// replicated is a request to commit an object on every node of the view.
-func replicated(object, token, value string) call {
-	c := put(object, token, value)
-	c.header.Set("Durability", "replicated")
-	c.patient = true
-	return c
-}
-
 // put is a request to commit an object locally.
 func put(object, token, value string) call {
 	return call{method: http.MethodPut, path: objectPath(object),
-		header: http.Header{"Authorization": {"Holdfast " + token}, "Durability": {"local"}},
-		body:   strings.NewReader(value), value: value}
+		header: http.Header{"Authorization": {"Holdfast " + token},
+			durabilityKey: {wire.Local.String()}},
+		value: value}
 }
+
+// within is the call for which the node has a time, and not much more.
+func (c call) within(d time.Duration) call {
+	c.header = c.header.Clone()
+	c.header.Set("Within", strconv.FormatInt(d.Milliseconds(), 10))
+	c.patience = d + laneSlack
+	return c
+}
+
+// Headers of a request.
+const (
+	requestKey    = "Holdfast-Request"
+	firstEpochKey = "Holdfast-First-Epoch"
+	durabilityKey = "Durability"
+)
 
 // get is a request to read an object at its home, under the write lease.
 func get(object, token string) call {
@@ -138,9 +135,12 @@ func (w *World) aside(node string, c call) {
 // request returns a *Refusal for every answer but a whole one with status 200.
 func (w *World) request(ctx context.Context, node string, c call) (Answer, error) {
 	m := w.machine(node)
-	h := &journal.HTTP{Method: c.method, Path: c.path, Value: c.value, Sent: w.Journal.Now()}
+	h := &journal.HTTP{Method: c.method, Path: c.path, Value: c.value, Sent: w.Journal.Now(),
+		Request: c.header.Get(requestKey), Durability: c.header.Get(durabilityKey)}
 	boot := max(1, int(m.boots.Load()))
-	answer, err := w.exchange(ctx, m, c)
+	waiting, cancel := m.during(ctx, w.Patience(cmp.Or(c.patience, requestTimeout)))
+	answer, err := w.exchange(waiting, m, c)
+	cancel()
 	if err != nil {
 		h.Error = err.Error()
 	}
@@ -164,22 +164,22 @@ func (w *World) request(ctx context.Context, node string, c call) (Answer, error
 // exchange sends a request and reads its answer.
 func (w *World) exchange(ctx context.Context, m *machine, c call) (Answer, error) {
 	address := "http://" + m.node.Address.Addr().String() + c.path
-	request, err := http.NewRequestWithContext(ctx, c.method, address, c.body)
+	request, err := http.NewRequestWithContext(ctx, c.method, address,
+		strings.NewReader(c.value+c.form))
 	if err != nil {
 		return Answer{}, err
 	}
 	if c.header != nil {
 		request.Header = c.header
 	}
-	client := w.client
-	if c.patient {
-		client = w.patient
-	}
-	response, err := client.Do(request)
+	response, err := w.client.Do(request)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // without the method and URL, which stand beside it
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
 		}
 		return Answer{}, err
 	}

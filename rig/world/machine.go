@@ -29,12 +29,43 @@ type machine struct {
 	boots   atomic.Int32
 	process *qemu.Process // nil before the first boot and after an end
 
+	// life ends with the process; nil before the first boot.
+	life atomic.Pointer[lifetime]
+
 	// epoch is that of the newest view that the node has printed since it started, 0 for none.
 	epoch atomic.Uint64
 
 	// ending is held while the rig ends the process, so that the journal has the action before the
 	// exit that it caused.
 	ending sync.Mutex
+}
+
+// lifetime is the time in which a machine runs, until the rig ends it.
+type lifetime struct {
+	context.Context
+	end context.CancelCauseFunc
+}
+
+// errEnded is why nobody waits for a node's answer any more.
+var errEnded = errors.New("the rig has ended the machine")
+
+// during is a context for a request to the node, which ends with the machine's life as well: a dead
+// machine answers nobody, and its next boot knows nothing of the request.
+func (m *machine) during(
+	ctx context.Context, patience time.Duration,
+) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %v", patience))
+	l := m.life.Load()
+	if l == nil {
+		return ctx, cancel
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l, func() { end(context.Cause(l)) })
+	return ctx, func() {
+		stop()
+		end(nil)
+		cancel()
+	}
 }
 
 // prepare makes a node's EEPROM file, its port and its console file.
@@ -112,6 +143,8 @@ func (w *World) Boot(ctx context.Context, node string) error {
 		return w.stillborn(ctx, m, err)
 	}
 	m.process = p
+	up, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	m.life.Store(&lifetime{up, end})
 	w.watchers.Go(func() {
 		defer cancel(nil)
 		w.awaitExit(m, p, count)
@@ -252,6 +285,7 @@ func (w *World) end(m *machine, action string, do func() error) error {
 	if err := do(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
+	m.life.Load().end(errEnded)
 	return nil
 }
 

@@ -25,6 +25,10 @@ type guest struct {
 	address netip.Addr
 }
 
+// unsure is the object of which the guests do not know whether they have committed it; they answer
+// with the epoch in which they were asked first.
+const unsure = "unsure"
+
 // inhabited is a world of two guests that serve HTTP.
 func inhabited(t *testing.T) (*World, [2]guest) {
 	t.Helper()
@@ -57,6 +61,11 @@ func inhabited(t *testing.T) (*World, [2]guest) {
 		name := m.node.Name
 		server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
+			if r.Method == http.MethodPut && r.URL.Path == objectPath(unsure) {
+				http.Error(rw, "unknown-outcome: since "+r.Header.Get(firstEpochKey),
+					http.StatusGatewayTimeout)
+				return
+			}
 			fmt.Fprintf(rw, "%s %s %s %s %s\n", name, r.Method, r.URL.Path,
 				r.Header.Get("Authorization"), body)
 		})}

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
+	"holdfast/mesh/wire"
 	"holdfast/qemu/relay"
 	"holdfast/rig/journal"
 )
@@ -41,8 +42,9 @@ func asked(w *World, node string) (all []journal.Record) {
 func TestTrafficAsksANodeThatHasAViewUntilItIsHushed(t *testing.T) {
 	w, _ := inhabited(t)
 	view(w, "n0", 2)
-	w.Traffic(Lane{Node: "n0", Object: "o", Every: 10 * time.Millisecond})
-	w.Traffic(Lane{Node: "n1", Object: "o", Every: 10 * time.Millisecond, Epoch: "n1"})
+	w.Traffic(Lane{Node: "n0", Object: "o", Every: 10 * time.Millisecond, Durability: wire.Local})
+	w.Traffic(Lane{Node: "n1", Object: "o", Every: 10 * time.Millisecond, Durability: wire.Local,
+		Epoch: "n1"})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := w.AwaitServed(ctx); err != nil { // n1's lane is for another view: not awaited
@@ -160,5 +162,66 @@ func TestAnEEPROMIsTamperedWithWhileItsMachineIsOff(t *testing.T) {
 	}
 	if actions != 3 {
 		t.Errorf("%d changes were journalled, want 3", actions)
+	}
+}
+
+func TestACommitOfUnknownOutcomeIsSentAgainUnderItsName(t *testing.T) {
+	w, _ := inhabited(t)
+	view(w, "n0", 2)
+	w.Traffic(Lane{Node: "n0", Object: unsure, Every: 10 * time.Millisecond,
+		Durability: wire.Replicated})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	sent := make(map[string]int)
+	_, err := w.Journal.Await(ctx, 0, func(r journal.Record) bool {
+		if r.Kind != journal.KindHTTP || r.HTTP.Method != http.MethodPut {
+			return false
+		}
+		sent[r.HTTP.Request]++
+		if r.HTTP.Request == "" || r.HTTP.Body != "unknown-outcome: since 2\n" {
+			t.Errorf("%q was answered %q", r.HTTP.Request, r.HTTP.Body)
+		}
+		return sent[r.HTTP.Request] == laneTries
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Hush()
+	for _, r := range w.Journal.Records() {
+		if r.Kind == journal.KindHTTP {
+			sent[r.HTTP.Request] = 0
+		}
+	}
+	for _, r := range w.Journal.Records() {
+		if r.Kind != journal.KindHTTP || r.HTTP.Method != http.MethodPut {
+			continue
+		}
+		if sent[r.HTTP.Request]++; sent[r.HTTP.Request] > laneTries {
+			t.Errorf("%s was sent %d times", r.HTTP.Request, sent[r.HTTP.Request])
+		}
+	}
+	if err := w.Audit(ctx, "n0"); err != nil {
+		t.Fatal(err)
+	}
+	if all := w.Journal.Records(); all[len(all)-1].HTTP.Method != http.MethodGet {
+		t.Error("the audit read nothing")
+	}
+}
+
+func TestNobodyWaitsForAMachineThatTheRigHasEnded(t *testing.T) {
+	m := new(machine)
+	ctx, stop := m.during(t.Context(), time.Hour) // it has never been started
+	stop()
+	if ctx.Err() == nil {
+		t.Error("the context goes on")
+	}
+	up, end := context.WithCancelCause(t.Context())
+	m.life.Store(&lifetime{up, end})
+	ctx, stop = m.during(t.Context(), time.Hour)
+	defer stop()
+	end(errEnded)
+	<-ctx.Done()
+	if context.Cause(ctx) != errEnded {
+		t.Errorf("it ended because of %v", context.Cause(ctx))
 	}
 }

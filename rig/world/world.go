@@ -76,12 +76,12 @@ type World struct {
 	relay    *relay.Relay
 	station  *netstack.Stack
 	client   *http.Client
-	patient  *http.Client // for what may wait for the removal of a silent member
 	machines []*machine
 	watchers sync.WaitGroup
 	callers  sync.WaitGroup // requests that nobody waits for
 	traffic  traffic
-	since    int // where in the journal Await begins
+	commits  uint64 // that steps have made
+	since    int    // where in the journal Await begins
 }
 
 // Stopped is why a run is not worth going on with.
@@ -129,8 +129,7 @@ func (w *World) open() error {
 	if err != nil {
 		return fmt.Errorf("rig: station: %w", err)
 	}
-	w.client = newClient(w.station, w.Patience(requestTimeout))
-	w.patient = newClient(w.station, w.Patience(replicateTimeout))
+	w.client = newClient(w.station)
 	for i := range w.Cast.Nodes {
 		if err := w.prepare(i); err != nil {
 			return err

@@ -97,7 +97,7 @@ func read(records []journal.Record) []porcupine.Operation {
 	var silent []journal.Record
 	var end journal.Time
 	names := make(map[string]string) // of objects, by id
-	for _, r := range records {
+	for _, r := range once(records) {
 		end = max(end, r.At)
 		switch {
 		case r.Kind == journal.KindRun:
@@ -127,6 +127,51 @@ func read(records []journal.Record) []porcupine.Operation {
 	})
 	clients(history)
 	return history
+}
+
+// once makes one record of the requests of one name, in the place of the last: asked for when it
+// was sent first, answered by the first answer with ok. Without one its outcome is unknown if that
+// of any of them is.
+func once(records []journal.Record) []journal.Record {
+	type name struct{ path, request string }
+	best := make(map[name]journal.Record)
+	var all []journal.Record
+	for _, r := range records {
+		if r.Kind != journal.KindHTTP || r.HTTP.Request == "" {
+			all = append(all, r)
+			continue
+		}
+		n := name{r.HTTP.Path, r.HTTP.Request}
+		b, another := best[n]
+		if !another {
+			best[n] = r
+			continue
+		}
+		sent := min(b.HTTP.Sent, r.HTTP.Sent)
+		if rank(r.HTTP) > rank(b.HTTP) || rank(r.HTTP) == rank(b.HTTP) && r.At < b.At {
+			b = r
+		}
+		h := *b.HTTP
+		h.Sent, b.HTTP = sent, &h
+		best[n] = b
+	}
+	for _, r := range best {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b journal.Record) int { return cmp.Compare(a.N, b.N) })
+	return all
+}
+
+// rank is how much an answer tells: that it was done is more than that nobody knows, and that more
+// than a refusal, which is about one request only.
+func rank(h *journal.HTTP) int {
+	switch {
+	case h.Status == 200 && h.Error == "":
+		return 2
+	case unanswered(h):
+		return 1
+	}
+	return 0
 }
 
 // shown are the commits without an answer that reads show to have been made.

@@ -7,6 +7,7 @@
 //
 // # The history
 //
+// All requests of one name are one commit, from when it was sent first to its first answer with ok.
 // Taken from the journal are: commits that were answered with ok, those of the lab's steps too,
 // whose values are not known; authoritative reads that were answered with ok; and commits
 // without an answer, or with unknown-outcome, that a read shows to have been made: one of a
@@ -71,17 +72,11 @@ var fresh = register{known: true, keptKnown: true}
 func (r register) step(a act, d done) []register {
 	switch {
 	case d.silent:
-		// It was made in this home epoch, or in a later one up to that of the read.
-		var all []register
-		if d.version > r.version {
-			all = append(all, r.commit(a, r.epoch, d))
-		}
-		if d.epoch > r.epoch && d.version > r.keptVersion {
-			all = append(all, r.commit(a, d.epoch, d))
-		}
-		return all
+		return r.commitUpTo(a, d)
 	case d.epoch < r.epoch:
 		return nil
+	case a.commit && d.kept:
+		return r.commitUpTo(a, d) // the home that answered may have it from the one before
 	case a.commit:
 		least := r.version
 		if d.epoch > r.epoch {
@@ -93,6 +88,18 @@ func (r register) step(a act, d done) []register {
 		return []register{r.commit(a, d.epoch, d)}
 	}
 	return r.read(d)
+}
+
+// commitUpTo is the states after a commit that was made in this home epoch, or in a later one up to
+// the one of the answer or read that shows it.
+func (r register) commitUpTo(a act, d done) (all []register) {
+	if d.version > r.version {
+		all = append(all, r.commit(a, r.epoch, d))
+	}
+	if d.epoch > r.epoch && d.version > r.keptVersion {
+		all = append(all, r.commit(a, d.epoch, d))
+	}
+	return all
 }
 
 // commit is the state after a commit.

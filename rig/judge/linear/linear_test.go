@@ -12,21 +12,22 @@ import (
 	"holdfast/rig/journal"
 )
 
-// A conversation is written as one line a request: "sent answered op value epoch version [r]"; op
-// is w, a commit, r, a read, u, a commit without an answer, or x, one that was refused. All are of
-// one object.
+// A conversation is written as one line a request: "sent answered op value epoch version [r|.
+// [name]]"; op is w, a commit, r, a read, u, a commit without an answer, or x, one that was
+// refused. All are of one object.
 func conversation(t *testing.T, text string) []journal.Record {
 	t.Helper()
 	records := []journal.Record{{N: 1, Kind: journal.KindRun, Run: &journal.Run{}}}
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		var sent, at journal.Time
-		var op, value, epoch, version, kept string
-		n, _ := fmt.Sscan(line, &sent, &at, &op, &value, &epoch, &version, &kept)
+		var op, value, epoch, version, kept, name string
+		n, _ := fmt.Sscan(line, &sent, &at, &op, &value, &epoch, &version, &kept, &name)
 		if n < 6 {
 			t.Fatalf("no request: %q", line)
 		}
 		h := &journal.HTTP{Method: "PUT", Path: "/objects/lab-0", Sent: sent, Status: 200, Value: value,
-			Header: map[string]string{"home-epoch": epoch, "version": version, "durability": "local"}}
+			Request: name,
+			Header:  map[string]string{"home-epoch": epoch, "version": version, "durability": "local"}}
 		switch op {
 		case "r":
 			h.Method, h.Body, h.Value = "GET", value, ""
@@ -105,6 +106,26 @@ var histories = map[string]struct {
 			1 2 u a 0 0
 			3 4 u a 0 0
 			5 6 r a 2 1`, Linearizable},
+	"sent again, answered at the next home": {`
+			1 2 w a 2 1 r
+			3 4 u b 0 0 . c/1/1
+			4 6 r b 2 2
+			7 8 w b 3 2 r c/1/1
+			9 10 r b 3 2`, Linearizable},
+	"sent again, and made twice": {`
+			1 2 w a 2 1 r
+			3 4 u b 0 0 . c/1/1
+			4 6 r b 2 2
+			7 8 w b 3 3 r c/1/1
+			9 10 r b 3 3`, Broken},
+	"sent again, and refused then": {`
+			3 4 u b 0 0 . c/1/1
+			5 6 x b 0 0 . c/1/1
+			7 8 r b 2 1`, Linearizable},
+	"sent again, and refused both times": {`
+			3 4 x b 0 0 . c/1/1
+			5 6 x b 0 0 . c/1/1
+			7 8 r b 2 1`, Broken},
 	"refused, and made": {`
 			1 2 x a 0 0
 			3 4 r a 2 1`, Broken},
