@@ -144,10 +144,16 @@ func (q *inquiry) durable(epochs []id.Epoch) {
 	if counts[acknowledged] == local {
 		q.missing("no commit was acknowledged as replicated")
 	}
+	if n := len(q.wrong); n > wrongMost {
+		q.wrong = append(q.wrong[:wrongMost], fmt.Sprintf("and %d more", n-wrongMost))
+	}
 	q.watched()
 	q.fact("commits acknowledged %d, unknown %d, refused %d, lost %d; %d local ones besides",
 		counts[acknowledged]-local, counts[unknown], counts[refusedOne], lost, local)
 }
+
+// wrongMost is how many findings are told one by one.
+const wrongMost = 3
 
 // keeps returns 1 when an acknowledged commit has been lost, and else 0.
 func (q *inquiry) keeps(w *wish, reads []done) int {

@@ -42,6 +42,8 @@ step stall n0 8s
 step converge n0 n2
 step served n2
 step audit n0 n2
+step ask n0
+step stale n2
 step hush
 step kill n2
 step boot n2
@@ -64,6 +66,7 @@ without route
 		heal{"n0", "n2"}, yield{"n0", "n2"},
 		stand{"n2", world.Freeze, 3 * time.Second}, stand{"n0", world.Stall, 8 * time.Second},
 		converge{[]string{"n0", "n2"}}, served{[]string{"n2"}}, audit{[]string{"n0", "n2"}},
+		ask{node: "n0"}, ask{"n2", true},
 		hush{}, kill{"n2"}, boot{"n2"},
 	}
 	if !reflect.DeepEqual(f.Steps, want) {
@@ -112,6 +115,8 @@ check served n0 n1
 check agreed n0 n1
 check nothing-lost 3 4
 check goes-on 3 n0
+check unknown-first n0 2
+check stale-reads n1 n0
 check linearizable
 check quiet
 check new-boot n1
@@ -162,7 +167,7 @@ func TestAMistakeIsNamedWithItsLine(t *testing.T) {
 		"nodes 2 3":                               `"3" is too much`,
 		"without hope":                            "fail or route",
 		"step":                                    "a step is missing at the end",
-		"step fly n0":                             `no step is called "fly"; there are again, audit`,
+		"step fly n0":                             `no step is called "fly"; there are again, ask`,
 		"step kill n2":                            `"n2" is no node: they are n0, the authority, to n1`,
 		"step kill n01":                           `"n01" is no node`,
 		"step boot n0":                            "n0 runs already",

@@ -35,6 +35,14 @@ var checkVerbs = map[string]func(p *parser) []judge.Check{
 		}
 		return []judge.Check{judge.Durable(epochs...)}
 	},
+	"unknown-first": func(p *parser) []judge.Check {
+		node := p.node()
+		return []judge.Check{judge.UnknownState(node, p.number(1, bootsMost))}
+	},
+	"stale-reads": func(p *parser) []judge.Check {
+		node, authority := p.two()
+		return []judge.Check{judge.StaleReads(node, authority)}
+	},
 	"goes-on": func(p *parser) []judge.Check {
 		epoch := p.epoch()
 		return []judge.Check{judge.GoesOn(epoch, p.nodes()...)}
@@ -137,6 +145,9 @@ func withinCheck(p *parser) []judge.Check {
 	p.literal("after")
 	return []judge.Check{judge.Within(name, p.moment(), row, least, most)}
 }
+
+// bootsMost is more than a run starts a machine.
+const bootsMost = 100
 
 // moments has the words for actions. What cuts the way is journalled as an impairment.
 var moments = map[string]string{

@@ -41,6 +41,8 @@ var stepVerbs = map[string]func(p *parser) []Step{
 	"load":     func(p *parser) []Step { return []Step{load{nodes: p.nodes()}} },
 	"served":   servedStep,
 	"audit":    func(p *parser) []Step { return []Step{audit{p.nodes()}} },
+	"ask":      func(p *parser) []Step { return []Step{ask{node: p.node()}} },
+	"stale":    func(p *parser) []Step { return []Step{ask{p.node(), true}} },
 	"hush":     func(*parser) []Step { return []Step{hush{}} },
 	"converge": func(p *parser) []Step { return []Step{converge{p.nodes()}} },
 	"pass":     passStep,

@@ -156,6 +156,24 @@ func (s audit) Do(ctx context.Context, w *world.World) error {
 	return w.Audit(ctx, s.nodes...)
 }
 
+// ask reads everything through a node once, whatever the answer; with stale it reads the copies
+// that the node has itself.
+type ask struct {
+	node  string
+	stale bool
+}
+
+func (s ask) String() string {
+	if s.stale {
+		return s.node + " to read its own copies"
+	}
+	return s.node + " to be asked for everything"
+}
+func (s ask) Limit() time.Duration { return servedLimit }
+func (s ask) Do(ctx context.Context, w *world.World) error {
+	return w.Ask(ctx, s.node, s.stale)
+}
+
 // pass lets time pass: what is broken stays so for that long.
 type pass struct {
 	time time.Duration

@@ -17,26 +17,58 @@ import (
 // operatorEpoch is what the operator sets mesh.epoch to when the marks are lost: above everything.
 const operatorEpoch id.Epoch = 100
 
-// restartRoot restarts the root three times: with the marks that it left, with marks of which a
-// power cut has torn one, and with none.
+// restartRoot restarts the root twice: with the marks that it left, and with marks of which a power
+// cut has torn one.
 func restartRoot() *Fault {
 	return &Fault{
 		Name: "restart-root",
-		About: "the root is killed and restarted with the marks it left, with a torn one, and with " +
-			"none: it serves nothing before the failure window is over, signs no epoch twice, and " +
-			"without marks refuses until the operator sets an epoch",
-		Proof: "a root that forgot everything but its marks, or even these, made no second history",
+		About: "the root is killed and restarted with the marks it left, and with a torn one: it " +
+			"serves nothing before the failure window is over, signs no epoch twice, and takes back " +
+			"what was committed from the member, which reads its own copies meanwhile",
+		Proof: "a root that forgot everything but its marks made no second history, and lost nothing",
 		Nodes: 2,
 		Steps: slices.Concat(loadSteps(), rootSteps(),
-			rootSteps(tamper{root, "a torn page of marks", provision.TearMarks}),
-			[]Step{
-				kill{root}, tamper{root, "no marks", wipe}, boot{root},
-				row{root, "mesh-fail: refused", []string{"reason=marks"}, joinLimit},
-				uptime{root, longer},
-				survey{root},
-			},
-			rootSteps(tamper{root, "mesh.epoch=" + operatorEpoch.String(), setEpoch}), endSteps()),
-		Checks: append(rootChecks(2, 3, 5), judge.NoMarks(root, 4)),
+			rootSteps(tamper{root, "a torn page of marks", provision.TearMarks}), endSteps()),
+		Checks: rootChecks(2, 3),
+	}
+}
+
+// restartRootWiped restarts the root without marks. The operator's epoch is above every
+// certificate, so that nobody can prove that his records are the newest: the root starts empty.
+func restartRootWiped() *Fault {
+	return &Fault{
+		Name: "restart-root-wiped",
+		About: "the root is killed and restarted without marks: it refuses until the operator sets an " +
+			"epoch above every certificate, and then starts empty, since no certificate proves anything",
+		Proof: "a root that forgot even its marks waited for its operator, and made no second history",
+		Nodes: 2,
+		Steps: slices.Concat(loadSteps(), []Step{
+			hush{}, audit{[]string{root, member}},
+			kill{root}, tamper{root, "no marks", wipe}, ask{member, true},
+			boot{root},
+			row{root, "mesh-fail: refused", []string{"reason=marks"}, joinLimit},
+			uptime{root, longer},
+			survey{root},
+			kill{root}, tamper{root, "mesh.epoch=" + operatorEpoch.String(), setEpoch},
+			boot{root},
+			row{root, "mesh-view: installed", nil, joinLimit},
+			converge{[]string{root}},
+			ask{node: root},
+			load{nodes: []string{root, member}},
+		}, againSteps(), endSteps()),
+		Checks: []judge.Check{
+			judge.OneHome(),
+			judge.Ordered(),
+			judge.RoundTrip(member, root),
+			judge.Served(root, member),
+			judge.Agreed(root, member),
+			judge.NoMarks(root, 2),
+			judge.Quarantine(root, timing.FailMS*time.Millisecond, 3),
+			judge.StartedEmpty(root, 3),
+			judge.StaleReads(member, root),
+			judge.SameBoot(member),
+			judge.NewBoot(root),
+		},
 	}
 }
 
@@ -54,9 +86,50 @@ func restartRootOnce() *Fault {
 	}
 }
 
+// restartRootGone restarts the root when nobody is left to prove what there was.
+func restartRootGone() *Fault {
+	return &Fault{
+		Name: "restart-root-gone",
+		About: "the member and the root are killed, and the root is restarted, alone and then with the " +
+			"member, which has forgotten everything as well: every object is unknown, not empty, until " +
+			"the operator's one-shot mark lets the root start empty",
+		Proof: "where nobody could prove a state, nobody invented one, and the operator's word was " +
+			"needed",
+		Nodes: 2,
+		Steps: slices.Concat(loadSteps(), []Step{
+			hush{}, audit{[]string{root, member}},
+			kill{member}, kill{root},
+			boot{root},
+			row{root, "mesh-fail: refused", []string{"reason=unproven"}, joinLimit},
+			ask{node: root},
+			boot{member},
+			uptimeMore{root, 3 * time.Second},
+			ask{node: root},
+			kill{root},
+			tamper{root, "may-start-empty", provision.AllowEmpty},
+			boot{root},
+			row{root, "mesh-view: installed", nil, joinLimit},
+			converge{[]string{root}},
+			ask{node: root},
+			converge{[]string{root, member}},
+			load{nodes: []string{root, member}},
+		}, againSteps(), endSteps()),
+		Checks: []judge.Check{
+			judge.OneHome(),
+			judge.Ordered(),
+			judge.Agreed(root, member),
+			judge.Quarantine(root, timing.FailMS*time.Millisecond, 3),
+			judge.UnknownState(root, 2),
+			judge.StartedEmpty(root, 3),
+			judge.NewBoot(root),
+		},
+	}
+}
+
 // rootSteps kill the root, do something while it is off, and start it again.
 func rootSteps(off ...Step) []Step {
 	return slices.Concat([]Step{kill{root}}, off, []Step{
+		ask{member, true},
 		boot{root},
 		row{root, "mesh-view: installed", nil, joinLimit},
 	}, againSteps())
@@ -66,6 +139,7 @@ func rootSteps(off ...Step) []Step {
 func rootChecks(boots ...int) []judge.Check {
 	return slices.Concat(loadChecks(), []judge.Check{
 		judge.Quarantine(root, timing.FailMS*time.Millisecond, boots...),
+		judge.StaleReads(member, root),
 		judge.SameBoot(member),
 		judge.NewBoot(root),
 	})

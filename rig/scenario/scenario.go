@@ -63,7 +63,9 @@ func All() []*Fault {
 		written("one-way-in"), written("one-way-out"), written("hold"), written("hold-short"),
 		written("flap"), written("lossy"), written("half-open"),
 		written("kill-peer-of-three"), written("partition-of-three"),
-		clone(), restartRoot(), restartRootOnce(), killMidSend(), killMidAck(),
+		clone(), restartRoot(), restartRootOnce(), restartRootGone(),
+		restartRootWiped(),
+		written("restart-root-of-three"), killMidSend(), killMidAck(),
 	}
 }
 

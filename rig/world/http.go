@@ -118,12 +118,14 @@ const (
 	requestKey    = "Holdfast-Request"
 	firstEpochKey = "Holdfast-First-Epoch"
 	durabilityKey = "Durability"
+	classKey      = "Class"
 )
 
 // get is a request to read an object at its home, under the write lease.
 func get(object, token string) call {
 	return call{method: http.MethodGet, path: objectPath(object),
-		header: http.Header{"Authorization": {"Holdfast " + token}, "Class": {"authoritative"}}}
+		header: http.Header{"Authorization": {"Holdfast " + token},
+			classKey: {wire.Authoritative.String()}}}
 }
 
 func objectPath(name string) string { return "/objects/" + url.PathEscape(name) }

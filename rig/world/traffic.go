@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -136,6 +137,24 @@ func (w *World) Audit(ctx context.Context, nodes ...string) error {
 			if err := w.audit(ctx, node, object); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// Ask reads every object that the run has asked for so far through a node once, whatever the
+// answer: at its home, or with stale the copy of the node that is asked.
+func (w *World) Ask(ctx context.Context, node string, stale bool) error {
+	for _, object := range w.traffic.objects {
+		// A node without a view says why before it looks at a capability's epoch.
+		c := get(object, w.mint(node, object, capability.RightStat, max(1, w.Epoch(node))))
+		if stale {
+			c.header.Set(classKey, wire.StaleOK.String())
+		}
+		_, err := w.request(ctx, node, c.within(laneWithin))
+		var refusal *Refusal
+		if err != nil && !errors.As(err, &refusal) {
+			return err
 		}
 	}
 	return nil
