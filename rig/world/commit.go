@@ -43,21 +43,6 @@ func (w *World) ReplicateAside(node string, epoch id.Epoch, c Commit) {
 	w.aside(node, w.replicated(node, epoch, c))
 }
 
-// Settle asks a node for a commit, of which it was asked before, until it is known what has become
-// of it or so many answers have not told.
-func (w *World) Settle(ctx context.Context, node string, c Commit, tries int) {
-	for range tries {
-		epoch := w.Epoch(node)
-		if epoch == 0 || ctx.Err() != nil {
-			return
-		}
-		answer, err := w.request(ctx, node, w.replicated(node, epoch, c))
-		if !undecided(answer, err) {
-			return
-		}
-	}
-}
-
 // replicated is a request for a commit.
 func (w *World) replicated(node string, epoch id.Epoch, c Commit) call {
 	return call{
