@@ -1,18 +1,31 @@
-// Bench prints the figures that the README quotes, beside those of the peer: TamaGo with imx-enet
-// and gVisor, measured in the same way on the same kind of machine.
+// Bench prints the figures of docs/speed.md: those of the peer, TamaGo with
+// imx-enet and gVisor, measured in the same way on the same kind of machine; the targets; what was
+// recorded before; and what is measured now.
 //
 // Instructions are exact and repeatable: QEMU's -icount shift=0 makes one instruction one
 // nanosecond of guest time, whatever the host does. They are counted from the kernel's first
 // instruction, less the time that the guest waited for an interrupt. Wall-clock figures depend on
 // the host; they are for orientation.
+//
+// It measures in parts, each with machines of its own:
+//
+//	machine  one image with net/http and nothing of Holdfast's own, in instructions
+//	mesh     two nodes on the rig's relay, in instructions of both together (pair.go, commits.go)
+//	wall     both once more, by the host's clock
+//	size     bytes of the images
+//
+// history.txt keeps what was recorded, and by which commit of the tree.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/internal/imagebuild"
@@ -21,19 +34,44 @@ import (
 
 const (
 	ram       = "128M"
-	limit     = 2 * time.Minute // for one machine
+	limit     = 4 * time.Minute // for one machine
 	requests  = 400
 	transfer  = 8 << 20 // bytes each way
 	firstRuns = 5
 	idleTime  = 10 * time.Second
 )
 
+// images are the files to boot.
+type images struct{ guest, node string }
+
+// part is what is measured together.
+type part struct {
+	name    string
+	measure func(context.Context, *table, images) error
+}
+
+var parts = []part{
+	{"machine", counted},
+	{"mesh", meshCounted},
+	{"wall", wall},
+	{"size", sizes},
+}
+
 func main() {
-	if len(os.Args) > 1 {
-		fmt.Fprintln(os.Stderr, "usage: bench")
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	record := flag.Bool("record", false, "append what was measured to "+historyFile)
+	only := flag.String("part", strings.Join(names, ","), "what to measure")
+	flag.Parse()
+	wanted := strings.Split(*only, ",")
+	wrong := slices.ContainsFunc(wanted, func(s string) bool { return !slices.Contains(names, s) })
+	if flag.NArg() > 0 || wrong {
+		flag.Usage()
 		os.Exit(64)
 	}
-	if err := run(context.Background()); err != nil {
+	if err := run(context.Background(), wanted, *record); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, qemu.ErrNoQEMU) {
 			os.Exit(3)
@@ -42,34 +80,46 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, wanted []string, record bool) error {
+	before, err := readHistory(historyFile)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	guest, node := filepath.Join(dir, "guest.elf"), filepath.Join(dir, "node.elf")
-	for out, pkg := range map[string]string{guest: "./internal/bench/guest", node: "./kernel/image"} {
+	built := images{guest: filepath.Join(dir, "guest.elf"), node: filepath.Join(dir, "node.elf")}
+	for out, pkg := range map[string]string{
+		built.guest: "./internal/bench/guest", built.node: "./kernel/image",
+	} {
 		if err := imagebuild.Build(pkg, out, "-tags", "nethttpomithttp2"); err != nil {
 			return err
 		}
 	}
 	t := newTable()
-	if err := counted(ctx, t, guest); err != nil {
-		return fmt.Errorf("counted: %w", err)
+	for _, p := range parts {
+		if !slices.Contains(wanted, p.name) {
+			continue
+		}
+		if err := p.measure(ctx, t, built); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
 	}
-	if err := timed(ctx, t, guest); err != nil {
-		return fmt.Errorf("timed: %w", err)
+	t.print(os.Stdout, before)
+	if !record {
+		return nil
 	}
-	if err := sizes(t, guest, node); err != nil {
+	commit, err := currentCommit(ctx)
+	if err != nil {
 		return err
 	}
-	t.print(os.Stdout)
-	return nil
+	return appendHistory(historyFile, t.entries(time.Now(), commit))
 }
 
-func sizes(t *table, guest, node string) error {
-	for row, file := range map[string]string{sizeGuest: guest, sizeNode: node} {
+func sizes(_ context.Context, t *table, built images) error {
+	for row, file := range map[string]string{sizeGuest: built.guest, sizeNode: built.node} {
 		info, err := os.Stat(file)
 		if err != nil {
 			return err
@@ -77,4 +127,12 @@ func sizes(t *table, guest, node string) error {
 		t.set(row, float64(info.Size())/1e6)
 	}
 	return nil
+}
+
+// wall fills the rows that depend on the host.
+func wall(ctx context.Context, t *table, built images) error {
+	if err := timed(ctx, t, built); err != nil {
+		return err
+	}
+	return meshTimed(ctx, t, built)
 }

@@ -63,6 +63,9 @@ var table = []rights{
 		"github.com/gopacket/gopacket/..."}},
 	{"internal", []string{"std", "board/...", "kernel/...", "mesh/...", "netstack/...", "nvram/...",
 		"qemu/...", "internal/..."}},
+	// It measures nodes that are delivered like the rig's.
+	{"internal/bench", []string{"std", "kernel/...", "mesh/...", "netstack/...", "qemu/...",
+		"internal/...", "rig/provision"}},
 }
 
 // advisory are the packages whose judgement must not govern a node, with who may import them: what

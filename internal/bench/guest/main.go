@@ -2,7 +2,7 @@
 // (net/http over gVisor over ENET) and nothing of Holdfast's own, so that its figures can be put
 // beside another bare-metal Go's. It is no product.
 //
-//	80    HTTP: GET / a short text, GET /figures the counters
+//	80    HTTP: GET / a short text, GET /figures the counters, GET /clocks what reading a clock costs
 //	5001  takes bytes and drops them
 //	5002  sends bytes for as long as the peer takes them
 package main
@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime"
+	"time"
 
 	"holdfast/internal/guest"
 	"holdfast/kernel/sys"
@@ -37,6 +38,7 @@ func main() {
 		io.WriteString(w, "hello from bare metal\n")
 	})
 	http.HandleFunc("/figures", figures)
+	http.HandleFunc("/clocks", clocks)
 	fmt.Println("bench: serving")
 	panic(http.Serve(l, nil))
 }
@@ -76,4 +78,19 @@ func figures(w http.ResponseWriter, _ *http.Request) {
 	runtime.ReadMemStats(&m)
 	fmt.Fprintf(w, "ticks=%d hz=%d sys=%d gcs=%d\n",
 		at-st.Entered-st.IdleTicks, sys.CounterHz(), m.Sys, m.NumGC)
+}
+
+// clocks prints how many ticks it took to read each clock so many times.
+func clocks(w http.ResponseWriter, _ *http.Request) {
+	const reads = 100_000
+	start := sys.Counter()
+	for range reads {
+		time.Now()
+	}
+	now := sys.Counter()
+	for range reads {
+		sys.Counter()
+	}
+	end := sys.Counter()
+	fmt.Fprintf(w, "reads=%d now=%d counter=%d\n", reads, now-start, end-now)
 }
