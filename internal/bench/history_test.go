@@ -99,7 +99,9 @@ func TestABrokenHistoryIsRefusedWithItsLine(t *testing.T) {
 
 func TestFieldsOfAPage(t *testing.T) {
 	const page = "node id=1 role=member epoch=2 mutable=1 now_ms=9\nmember id=2 epoch=3\n"
-	for key, want := range map[string]string{"epoch": "2", "mutable": "1", "id": "1", "och": "", "x": ""} {
+	for key, want := range map[string]string{
+		"epoch": "2", "mutable": "1", "id": "1", "och": "", "x": "",
+	} {
 		if got := field(page, key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}

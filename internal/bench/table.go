@@ -86,7 +86,8 @@ func (t *table) set(name string, value float64) {
 // print prints the rows with what was recorded before. A row that was not measured has no figure.
 func (t *table) print(w io.Writer, before []entry) {
 	line := func(name, peer, target, before, now, unit string) {
-		fmt.Fprintf(w, "%-38s %8s %8s %8s %8s  %s\n", name, or(peer), or(target), or(before), or(now), unit)
+		fmt.Fprintf(w, "%-38s %8s %8s %8s %8s  %s\n",
+			name, or(peer), or(target), or(before), or(now), unit)
 	}
 	line("figure", "peer", "target", "before", "now", "unit")
 	for _, r := range t.rows {
