@@ -8,6 +8,7 @@ import (
 	"holdfast/mesh/member"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
+	"holdfast/mesh/timing"
 	"holdfast/mesh/view"
 	"holdfast/mesh/when"
 )
@@ -34,16 +35,16 @@ type Node struct {
 	self id.Node
 
 	// Changed by every step.
-	now      when.Instant
-	raw      when.Instant // the instant handed to the latest step
-	shift    when.Span    // now - raw: grows when the clock goes back
-	out      *Effects
-	random   random
-	started  when.Instant
-	second   when.Calendar // the latest reading of the second clock
-	secondAt when.Instant  // when it was read
-	pauses   uint64        // local pauses so far (rule L4 compares it)
-	halted   refusal.Word  // why it is a fail-stop, for good; OK when it is none
+	now     when.Instant
+	raw     when.Instant // the instant handed to the latest step
+	shift   when.Span    // now - raw: grows when the clock goes back
+	out     *Effects
+	random  random
+	started when.Instant
+	second  when.Calendar // the latest reading of the second clock
+	both    lease.Clocks  // the latest one that it answered
+	pauses  uint64        // local pauses so far (rule L4 compares it)
+	halted  refusal.Word  // why it is a fail-stop, for good; OK when it is none
 
 	// Changed by link inputs and the frames on them.
 	sessions []session
@@ -83,7 +84,7 @@ func New(now when.Instant, c Config, out *Effects) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{c: c, self: id.NodeOf(c.public()), raw: now, now: now, started: now,
-		second: when.NoSecond, random: random{seed: c.Seed}}
+		second: when.NoSecond, both: lease.Clocks{Second: when.NoSecond}, random: random{seed: c.Seed}}
 	n.member.lease.Both = c.Both
 	n.objects = route.New(n.c.LabObject)
 	n.begin(out)
@@ -163,6 +164,7 @@ func (n *Node) paused(d when.Span, kind string) {
 	}
 	if kind == "rtc" {
 		n.age(d)
+		n.member.lease.Stood(d)
 	}
 	n.member.lease.Zero()
 	n.member.asked = n.now.Add(-n.c.Timing.Ask()) // a member asks again at once
@@ -170,22 +172,31 @@ func (n *Node) paused(d when.Span, kind string) {
 	n.print(evidence.New("mesh-fail", "paused").Span("ms", d).Str("kind", kind))
 }
 
-// apartMax is how far the two clocks may move apart between two readings: the second one counts
-// whole seconds.
+// apartMax is how far the two clocks may move apart between two readings, beside their drift: the
+// second one counts whole seconds.
 const apartMax = 1_500
 
 // readSecond takes a reading of the second clock. When it has moved on and the counter has not, or
-// the other way round, this node was stopped in a way that the counter does not show (rule L6).
+// the other way round, this node was stopped in a way that the counter does not show (rule L6). A
+// clock that has been silent for a while is compared with what it last answered: a machine may have
+// been frozen in between.
 func (n *Node) readSecond(s when.Calendar) {
 	if !n.c.Both {
 		return
 	}
-	before, at := n.second, n.secondAt
-	n.second, n.secondAt = s, n.now
-	if s == when.NoSecond || before == when.NoSecond {
+	before := n.both
+	n.second = s
+	if s == when.NoSecond {
 		return
 	}
-	if apart := s.Sub(before) - n.now.Sub(at); apart > apartMax || apart < -apartMax {
+	n.both = lease.Clocks{Counter: n.now, Second: s}
+	if before.Second == when.NoSecond {
+		return
+	}
+	ran := n.now.Sub(before.Counter)
+	apart := s.Sub(before.Second) - ran
+	most := apartMax + ran*2*timing.DriftPercent/(100-timing.DriftPercent)
+	if apart > most || apart < -most {
 		n.paused(max(apart, -apart), "rtc")
 	}
 }

@@ -29,6 +29,7 @@ type solo struct {
 	sent    []sent
 	others  []mesh.Effect // Close, Dial, Drain, Recheck
 	held    bool          // Rechecked is left to the test
+	second  when.Calendar // what the second clock shows
 }
 
 // sent is a frame that the node has transmitted.
@@ -103,7 +104,7 @@ func (s *solo) collect() {
 	}
 	for _, ticket := range rechecks {
 		if !s.held {
-			s.step(mesh.Rechecked{Ticket: ticket})
+			s.step(mesh.Rechecked{Ticket: ticket, Second: s.second})
 		}
 	}
 }
@@ -115,7 +116,7 @@ func (s *solo) clear() { s.lines, s.answers, s.sent, s.others = nil, nil, nil, n
 func (s *solo) until(t when.Instant) {
 	for s.now+timing.TickMS < t {
 		s.now += timing.TickMS
-		s.step(mesh.Tick{})
+		s.step(mesh.Tick{Second: s.second})
 	}
 	s.now = t
 }
@@ -123,7 +124,7 @@ func (s *solo) until(t when.Instant) {
 // tickAt ticks until t, and at t.
 func (s *solo) tickAt(t when.Instant) {
 	s.until(t)
-	s.step(mesh.Tick{})
+	s.step(mesh.Tick{Second: s.second})
 }
 
 // gets hands in a frame.

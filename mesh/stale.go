@@ -69,6 +69,7 @@ func (n *Node) ageOf(o *route.Object) (age when.Span, known bool) {
 	}
 	if o != nil && !o.Staged.IsZero() && o.Lease != route.Active {
 		age = max(age, n.now.Sub(o.StagedAt))
+		known = known && (!n.c.Both || n.second != when.NoSecond)
 	}
 	return age, known
 }

@@ -189,6 +189,77 @@ func TestAStaleReadSaysHowOldItIs(t *testing.T) {
 	}
 }
 
+// TestAStaleReadKnowsOfAFreezeAlthoughTheSecondClockIsWrong: its counter stood still for 20 s, and
+// the second clock has been set back, or did not answer meanwhile.
+func TestAStaleReadKnowsOfAFreezeAlthoughTheSecondClockIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		while, after when.Calendar // what the second clock shows then
+		word         refusal.Word
+		least        uint32 // the age must say so much, in milliseconds
+		staged       bool   // a record came before the freeze, and is in doubt
+	}{
+		{"set back behind the last answer", 1_021, 400, refusal.NotCurrent, 0, false},
+		{"set back a little", 1_021, 1_002, refusal.OK, 20_000, false},
+		{"silent meanwhile", when.NoSecond, 1_021, refusal.OK, 20_000, false},
+		{"silent meanwhile, a record in doubt", when.NoSecond, 1_026, refusal.OK, 26_000, true},
+		{"silent now", when.NoSecond, when.NoSecond, refusal.NotCurrent, 0, true},
+	} {
+		s := newMember(t, func(c *mesh.Config) { c.Both = true })
+		o := s.homedAt(rootID, 0)
+		s.gets(1, 2, madeBy(o, rootID, rootBoot, 2, 1, "a"))
+		s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{
+			{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}})
+		s.second = 1_000
+		s.tickAt(2_000) // the member asks, and is answered
+		s.ack(1, 2)
+		if c.staged {
+			s.gets(1, 2, madeBy(o, rootID, rootBoot, 2, 2, "b"))
+			for ; s.now < 8_000; s.ack(1, 2) {
+				s.second += 2
+				s.tickAt(s.now + 2_000)
+			}
+		}
+		s.second = c.while
+		s.tickAt(s.now + 100)
+		s.second = c.after
+		s.tickAt(s.now + 100)
+		s.replicates(o, 1, func(q *mesh.Request) {
+			q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
+		})
+		rep, _ := s.answerTo(1)
+		if rep.Word != c.word || rep.AgeMS < c.least || rep.AgeMS > 2*c.least+1_000 {
+			t.Errorf("%s: %+v", c.name, rep)
+		}
+	}
+}
+
+// TestAnAuthorityDoesNotTellTheAgeOfADoubtWithoutItsSecondClock: it may have been frozen since the
+// record came.
+func TestAnAuthorityDoesNotTellTheAgeOfADoubtWithoutItsSecondClock(t *testing.T) {
+	for second, word := range map[when.Calendar]refusal.Word{
+		1_000: refusal.OK, when.NoSecond: refusal.NotCurrent} {
+		c := soloConfig(rootKey, rootBoot)
+		c.Both = true
+		s := authorityOf(t, c)
+		o := s.homedAt(n1ID, 0)
+		s.second = 1_000
+		s.tickAt(200)
+		s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 1, "a"))
+		s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{
+			{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}})
+		s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 2, "b"))
+		s.second = second
+		s.tickAt(300)
+		s.replicates(o, 1, func(q *mesh.Request) {
+			q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
+		})
+		if rep, _ := s.answerTo(1); rep.Word != word {
+			t.Errorf("the second clock shows %d: %+v", second, rep)
+		}
+	}
+}
+
 // TestARestartedAuthorityWaitsForAProverThatIsStillSending, for a while: what it would start
 // without may have been acknowledged.
 func TestARestartedAuthorityWaitsForAProverThatIsStillSending(t *testing.T) {

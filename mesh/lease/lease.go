@@ -45,7 +45,8 @@ type Write struct {
 	next   int
 	held   bool
 	length when.Span
-	from   Clocks // when the request was sent that it counts from
+	from   Clocks    // when the request was sent that it counts from
+	stood  when.Span // for how long the counter stood still since then, as far as that was seen
 	acked  when.Instant
 	once   bool // a request has been answered
 }
@@ -68,7 +69,7 @@ func (w *Write) Ack(now when.Instant, nonce id.Nonce, length when.Span) bool {
 			continue
 		}
 		if !w.held || a.sent.Counter > w.from.Counter {
-			w.from = a.sent
+			w.from, w.stood = a.sent, 0
 		}
 		w.held, w.length, w.acked, w.once = true, length, now, true
 		*a = ask{}
@@ -108,16 +109,23 @@ func (w *Write) Left(now Clocks) when.Span {
 // Sent is when the latest acknowledged request was sent, zero before the first.
 func (w *Write) Sent() when.Instant { return w.from.Counter }
 
+// Stood notes that the counter stood still for a time, by the second clock. No request is
+// outstanding over it.
+func (w *Write) Stood(d when.Span) { w.stood += d }
+
 // Age is how long ago the latest acknowledged request was sent, by the clock that says the longest
 // time: a second clock counts a whole second against us. It is not known when there is a second
-// clock that does not answer, or when no request was ever acknowledged.
+// clock that does not answer or has gone back to before that, or when no request was ever
+// acknowledged.
 func (w *Write) Age(now Clocks) (age when.Span, known bool) {
-	age = max(0, now.Counter.Sub(w.from.Counter))
+	age = max(0, now.Counter.Sub(w.from.Counter)) + w.stood
 	if !w.Both {
 		return age, w.once
 	}
-	age = max(age, now.Second.Sub(w.from.Second)+when.Second)
-	return age, w.once && now.Second != when.NoSecond && w.from.Second != when.NoSecond
+	if now.Second == when.NoSecond || w.from.Second == when.NoSecond || now.Second < w.from.Second {
+		return age, false
+	}
+	return max(age, now.Second.Sub(w.from.Second)+when.Second), w.once
 }
 
 // Acked is when the latest answer arrived, zero before the first.

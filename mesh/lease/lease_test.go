@@ -156,6 +156,40 @@ func TestARequestThatWasSentWithoutAReadingGivesNoLease(t *testing.T) {
 	}
 }
 
+// A counter that stood still is younger than what it times. What the second clock has seen of that
+// counts also when the clock is set afterwards.
+func TestTheAgeIsTheLongestThatEitherClockKnows(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		second when.Calendar
+		stood  when.Span
+		age    when.Span
+		known  bool
+	}{
+		{"by the counter", 502, 0, 3_400, true},
+		{"by the second clock, and a second against us", 510, 0, 11_000, true},
+		{"with what the counter missed", 503, 9_000, 12_400, true},
+		{"whichever is more", 520, 9_000, 21_000, true},
+		{"set back, but not behind the sending", 500, 9_000, 12_400, true},
+		{"set back", 499, 9_000, 0, false},
+		{"silent", when.NoSecond, 0, 0, false},
+	} {
+		w := lease.Write{Both: true}
+		w.Ask(lease.Clocks{Counter: 1000, Second: 500}, 1)
+		w.Ack(1001, 1, length)
+		w.Stood(c.stood)
+		age, known := w.Age(lease.Clocks{Counter: 4400, Second: c.second})
+		if known != c.known || known && age != c.age {
+			t.Errorf("%s: %d ms, known %v", c.name, age, known)
+		}
+		w.Ask(lease.Clocks{Counter: 5000, Second: 600}, 2)
+		w.Ack(5001, 2, length)
+		if age, known := w.Age(lease.Clocks{Counter: 7000, Second: 600}); age != 2_000 || !known {
+			t.Errorf("%s: after another answer %d ms, known %v", c.name, age, known)
+		}
+	}
+}
+
 // The second clock may turn just after the sending: a lease that lasts less than a second must not
 // end with that, and one turn later it must.
 func TestAShortLeaseSurvivesOneTurnOfTheSecondClock(t *testing.T) {

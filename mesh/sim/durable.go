@@ -71,8 +71,12 @@ func (j *judge) lost(c *client, r *wire.RouteRep, version uint64) {
 }
 
 // stale judges the age of a read of a copy: what had been acknowledged before that is in it. The
-// node's own counter has measured the age, and may err.
+// node's own counter has measured the age, and may err; an authority without a second clock does
+// not know of a freeze.
 func (j *judge) stale(c *client, r *wire.RouteRep) {
+	if c.node.root() && !c.node.config.Both {
+		return
+	}
 	age := Time(r.AgeMS) * Millisecond
 	known := j.w.now - age - age/40 - 50*Millisecond
 	for _, a := range j.objects[c.object].acks {

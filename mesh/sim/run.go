@@ -111,12 +111,29 @@ func (w *world) calm() {
 	if !w.run(began+patience, w.whole) {
 		w.operator()
 	}
-	if w.run(began+recoveryMax, w.whole) {
-		w.judge.measured.Recovery.note(w.now - began)
+	since, ok := w.stays(began)
+	if ok {
+		w.judge.measured.Recovery.note(since - began)
 		w.judge.allKept()
 	} else if w.judge.verdict == "" {
 		w.judge.wrong(w.machines[0], "is not in a whole mesh: "+w.broken())
 	}
+}
+
+// stays waits until the mesh is whole, and tells since when. What was sent before the trouble ended
+// may still hold up what is sent after it, and convict a member that is in peace: until that can
+// be no more, a whole mesh may break again.
+func (w *world) stays(began Time) (since Time, ok bool) {
+	since = never
+	ok = w.run(began+recoveryMax, func() bool {
+		if !w.whole() {
+			since = never
+			return false
+		}
+		since = min(since, w.now)
+		return w.now-began >= leftAlone
+	})
+	return since, ok
 }
 
 // visit is the operator, who looks after the authority once in a while.

@@ -79,6 +79,7 @@ func (j *judge) holder(m *machine, i int) {
 		slack := j.w.now - h.end
 		knows := h.boots == h.holder.boots && h.holder.seen.epoch >= m.seen.epoch
 		switch {
+		case h.end == never: // the authority, which has given the object away itself
 		case h.told || knows:
 			j.measured.HandOver.note(slack)
 		case slack < 0:
