@@ -277,9 +277,10 @@ func (n *Node) leaseReq(s *session, m *wire.LeaseReq) {
 }
 
 // callOut asks a member that has not echoed anything for too long to show that it hears, at most
-// once a second: the answer to the latest question is the one that counts.
+// once a second, or a suspicion time if that is shorter: the answer to the latest question is the
+// one that counts.
 func (n *Node) callOut(s *session, e *member.Entry) {
-	if n.now.Sub(e.Called) < resendMS {
+	if n.now.Sub(e.Called) < min(resendMS, n.c.Timing.Suspect) {
 		return
 	}
 	e.Called = n.now

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"slices"
@@ -62,7 +63,7 @@ func (c *Config) check() error {
 	case len(c.LabObject) > ObjectsMax || hasTwice(c.LabObject):
 		return ErrObject
 	}
-	return c.Timing.Check()
+	return cmp.Or(c.Timing.Check(), c.Timing.CheckLab(c.Lab))
 }
 
 func (c *Config) public() ed25519.PublicKey { return c.Key.Public().(ed25519.PublicKey) }

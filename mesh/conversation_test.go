@@ -11,6 +11,7 @@ import (
 
 	"holdfast/mesh"
 	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -20,7 +21,8 @@ import (
 // anew; the difference is then read like any other. The commands:
 //
 //	nodes NAMES...          an authority and members, all off; options detect=off, route=off,
-//	                        lab=off, objects=N for the first N lab objects only
+//	                        lab=off, objects=N for the first N lab objects only; acks=all is
+//	                        without leases, and without the lab
 //	twin NAME               adds NAME-twin, a machine with the same key
 //	config NAME OPTION      before its boot: allow=none, fail=MS
 //	boot NAME               switches a machine on
@@ -64,13 +66,15 @@ func TestConversations(t *testing.T) {
 func conversationWorld(t *testing.T, d *datadriven.TestData) *world {
 	var names []string
 	off := map[string]bool{}
-	objects := len(labNames)
+	objects, acks := len(labNames), false
 	for _, a := range d.CmdArgs {
 		switch {
 		case len(a.Vals) == 0:
 			names = append(names, a.Key)
 		case a.Key == "objects":
 			objects = number(t, d, a.Vals[0])
+		case a.Key == "acks":
+			acks = a.Vals[0] == "all"
 		default:
 			off[a.Key] = a.Vals[0] == "off"
 		}
@@ -81,6 +85,9 @@ func conversationWorld(t *testing.T, d *datadriven.TestData) *world {
 		m.config.Route = !off["route"]
 		m.config.Lab = !off["lab"]
 		m.config.LabObject = labNames[:objects]
+		if acks {
+			m.config.Timing, m.config.Lab = timing.OneSecond, false
+		}
 	}
 	return w
 }

@@ -34,6 +34,8 @@ func TestAJoinIsRefusedWithTheWordThatFits(t *testing.T) {
 		{"another boot than was named", n1Key, func(j *wire.Join) { j.Boot++ }, true,
 			refusal.NotAllowed},
 		{"another timing", n1Key, func(j *wire.Join) { j.Timing.Fail++ }, true, refusal.Timing},
+		{"without leases", n1Key, func(j *wire.Join) { j.Timing.AcksAll = true }, true,
+			refusal.Timing},
 		{"a signature over something else", n1Key, func(j *wire.Join) { j.Nonce++ }, false,
 			refusal.BadSignature},
 		{"a certificate of another authority", n1Key, func(j *wire.Join) {

@@ -14,14 +14,17 @@ type Inspector struct{ n *Node }
 // Inspect returns the inspector of n, which stays good for the node's life.
 func Inspect(n *Node) Inspector { return Inspector{n} }
 
-// MayCommit reports whether the node's right to commit would cover a commit whose second check
-// reads these clocks. For how long it goes on doing so by the counter, if nothing happens to the
-// node, is left; the second clock may end it sooner.
+// MayCommit reports whether the node's right to commit by itself would cover a commit whose second
+// check reads these clocks. For how long it goes on doing so by the counter, if nothing happens to
+// the node, is left; the second clock may end it sooner. With AcksAll a member has no such right.
 func (i Inspector) MayCommit(now when.Instant, second when.Calendar) (left when.Span, may bool) {
 	defer i.n.at(now)()
 	before := i.n.second
 	defer func() { i.n.second = before }()
 	i.n.second = second
+	if i.n.c.Timing.AcksAll && i.n.c.Role == Member {
+		return 0, false
+	}
 	return i.n.writeLeft(), i.n.mutable()
 }
 

@@ -23,6 +23,10 @@ import (
 //	identity         replay, unknown-outcome, or the remembered reply
 //	lease            the read lease, or the write lease
 //
+// With AcksAll (package timing) no lease gives a right: what rests on one alone, a local commit and
+// an authoritative read, is refused as disabled. The write lease only says then whether it is worth
+// asking the others for their acknowledgements.
+//
 // A commit, or an authoritative read, is then staged; the adapter reads the clock again; lease,
 // view and pauses are checked a second time, and only then is it published and answered (rule L4).
 // A commit that was checked before this node was stopped can so never be applied after it.
@@ -195,6 +199,8 @@ func (n *Node) capability(b [capability.Size]byte) (capability.Capability, bool)
 // lease, a lease read the read lease.
 func (n *Node) leaseFor(q *wire.RouteReq, o *route.Object) refusal.Word {
 	switch {
+	case n.c.Timing.AcksAll && byLeaseAlone(q):
+		return refusal.Disabled
 	case q.Op == wire.Commit && int(q.Copies) > len(n.view().Members):
 		return refusal.NotCurrent
 	case q.Op == wire.Commit || q.Class == wire.Authoritative:
@@ -203,6 +209,12 @@ func (n *Node) leaseFor(q *wire.RouteReq, o *route.Object) refusal.Word {
 		return refusal.NotCurrent
 	}
 	return refusal.OK
+}
+
+// byLeaseAlone reports whether nothing but a write lease makes the answer to a request right.
+func byLeaseAlone(q *wire.RouteReq) bool {
+	return q.Op == wire.Commit && q.Durability == wire.Local ||
+		q.Op == wire.Stat && q.Class == wire.Authoritative
 }
 
 // writable returns why this node, an object's home, may not commit to it, if it may not.

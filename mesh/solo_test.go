@@ -114,8 +114,8 @@ func (s *solo) clear() { s.lines, s.answers, s.sent, s.others = nil, nil, nil, n
 
 // until ticks as an adapter does, and leaves now at t without a step there.
 func (s *solo) until(t when.Instant) {
-	for s.now+timing.TickMS < t {
-		s.now += timing.TickMS
+	for tick := s.config.Timing.Tick(); s.now.Add(tick) < t; {
+		s.now = s.now.Add(tick)
 		s.step(mesh.Tick{Second: s.second})
 	}
 	s.now = t
@@ -187,7 +187,10 @@ func (s *solo) joins(session mesh.Session, key ed25519.PrivateKey, boot id.Boot)
 func (s *solo) asksToJoin(session mesh.Session, key ed25519.PrivateKey, boot id.Boot) {
 	s.step(mesh.LinkUp{Session: session, Key: public(key)})
 	s.gets(session, 0, &wire.JoinReq{Boot: boot})
-	s.gets(session, 0, signedJoin(key, boot, latest[*wire.Challenge](s)))
+	j := signedJoin(key, boot, latest[*wire.Challenge](s))
+	j.Timing = s.config.Timing
+	sign(j, key)
+	s.gets(session, 0, j)
 }
 
 func signedJoin(key ed25519.PrivateKey, boot id.Boot, c *wire.Challenge) *wire.Join {

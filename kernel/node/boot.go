@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/binary"
@@ -154,10 +155,14 @@ func (n *Node) decide(envReason string, key ed25519.PrivateKey) (reason, note st
 	case c.Root.IsZero():
 		return reasonNoKey, ""
 	}
-	times := timingOf(c.Timing)
-	if err := times.Check(); err != nil { // rules L3 and L14
+	times := timingOf(c)
+	if err := cmp.Or(times.Check(), times.CheckLab(c.Lab)); err != nil { // rules L3 and L14
 		n.print(evidence.New("mesh-fail", "refused").Str("reason", refusal.Timing.String()))
-		return reasonEnv, config.KeyTime + ": " + err.Error()
+		key := config.KeyTime
+		if c.AcksAll {
+			key = config.KeyAcks
+		}
+		return reasonEnv, key + ": " + err.Error()
 	}
 	switch {
 	case !c.Address.IsValid():
@@ -214,12 +219,16 @@ func newBoot() id.Boot {
 	}
 }
 
-// timingOf is mesh.time in the mesh's own terms.
-func timingOf(t config.Timing) timing.Timing {
+// timingOf is mesh.time and mesh.acks in the mesh's own terms.
+func timingOf(c *config.Config) timing.Timing {
+	t := c.Timing
 	if t == (config.Timing{}) {
-		return timing.Default
+		times := timing.Default
+		times.AcksAll = c.AcksAll
+		return times
 	}
 	return timing.Timing{
+		AcksAll:    c.AcksAll,
 		Heartbeat:  when.Span(t.Heartbeat.Milliseconds()),
 		Suspect:    when.Span(t.Suspect.Milliseconds()),
 		Fail:       when.Span(t.Fail.Milliseconds()),

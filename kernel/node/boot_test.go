@@ -107,12 +107,24 @@ func TestANodeWithoutAMeshSaysWhy(t *testing.T) {
 }
 
 func TestTimesThatBreakARuleAreRefusedWithTheRule(t *testing.T) {
-	for times, broken := range map[string]error{
-		"6000,5000,12000,6000":  timing.ErrOrder,
-		"5000,6000,11000,6000":  timing.ErrADR,
-		"1000,6000,12000,10900": timing.ErrL3,
+	const time = "mesh.time="
+	for _, c := range []struct {
+		broken error
+		env    []string
+	}{
+		{timing.ErrOrder, []string{time + "6000,5000,12000,6000"}},
+		{timing.ErrADR, []string{time + "5000,6000,11000,6000"}},
+		{timing.ErrL3, []string{time + "1000,6000,12000,10900"}},
+		{timing.ErrL3, []string{time + "300,600,1000,600"}}, // which takes mesh.acks=all
+		{timing.ErrAcks, []string{"mesh.acks=all", time + "10,600,1000,900"}},
+		{timing.ErrLab, []string{"mesh.acks=all"}}, // with mesh.lab=1, as all of these
+		{timing.ErrLab, []string{"mesh.acks=all", time + "300,600,1000,600"}},
 	} {
-		for _, env := range [][]string{rootEnv("mesh.time=" + times), memberEnv("mesh.time=" + times)} {
+		key, broken := "mesh.time", c.broken
+		if slices.Contains(c.env, "mesh.acks=all") {
+			key = "mesh.acks"
+		}
+		for _, env := range [][]string{rootEnv(c.env...), memberEnv(c.env...)} {
 			inWorld(t, func(t *testing.T, w *world) {
 				who := &root
 				if slices.Contains(env, "mesh.peer="+rootIP+":7070") {
@@ -126,9 +138,9 @@ func TestTimesThatBreakARuleAreRefusedWithTheRule(t *testing.T) {
 					t.Errorf("it has started its mesh: %v", rows)
 				}
 				status, body := r.ask("PUT", "/objects/lab-0", "v")
-				want := "disabled: mesh=single reason=env, mesh.time: " + broken.Error() + "\n"
+				want := "disabled: mesh=single reason=env, " + key + ": " + broken.Error() + "\n"
 				if status != 503 || body != want {
-					t.Errorf("%s: %d %q, want %q", times, status, body, want)
+					t.Errorf("%v: %d %q, want %q", c.env, status, body, want)
 				}
 				has(t, r.status("/mesh")[0], "mesh=single", "mutable=0")
 			})

@@ -26,9 +26,9 @@ var Rows = []Row{
 	{"mesh-env: none", row(words("reason", "blank", "magic", "version", "crc", "length"))},
 	{"mesh-env: unknown", row(text("key"))},
 	{"mesh-env: refused", row(text("key"),
-		words("reason", "empty", "flag", "number", "range", "count", "address", "prefix", "subnet",
-			"port", "base64", "key", "id", "duplicate", "role", "oversize", "unterminated", "trailing",
-			"no-equals", "empty-name", "name", "non-ascii", "control"))},
+		words("reason", "empty", "flag", "word", "number", "range", "count", "address", "prefix",
+			"subnet", "port", "base64", "key", "id", "duplicate", "role", "oversize", "unterminated",
+			"trailing", "no-equals", "empty-name", "name", "non-ascii", "control"))},
 
 	{"mesh-node: start", row(node("node"), words("role", "authority", "member"), boot("boot"),
 		epoch("epoch"), ip("ip"), words("seed", "nvram", "loader", "chip"))},

@@ -1,6 +1,11 @@
 // Package timing holds the mesh's timing constants and the relations between them that safety rests
 // on. A build whose constants break a relation does not compile; a configuration that breaks one is
 // refused with a reason (rules L3 and L14 of spec/system.md section 9; ADR-0008 sections 1 and 4).
+//
+// What keeps an old home from committing is one of two things: its write lease, which the failure
+// window has to outlast (L3), or, with AcksAll, the acknowledgement of the authority, without which
+// no commit is answered. Then no time is a matter of safety, and the window has to outlast only
+// what a member that lives may be silent for (docs/decisions/0012-acks-all.md).
 package timing
 
 import (
@@ -72,13 +77,22 @@ const (
 // Timing is one node's timing configuration, the same on every node of a mesh.
 type Timing struct {
 	Heartbeat, Suspect, Fail, WriteLease when.Span
+
+	// AcksAll says that the write lease gives no right: every commit needs the acknowledgement of
+	// all members, the authority's among them. What is left of the lease is how long a member goes
+	// on taking commits after the authority last answered it.
+	AcksAll bool
 }
 
 // Default is the ADR's.
-var Default = Timing{HeartbeatMS, SuspectMS, FailMS, WriteLeaseMS}
+var Default = Timing{Heartbeat: HeartbeatMS, Suspect: SuspectMS, Fail: FailMS,
+	WriteLease: WriteLeaseMS}
 
 // Fast is near the shortest that rule L3 leaves to nodes whose second clock counts whole seconds.
 var Fast = Timing{Heartbeat: 300, Suspect: 1_200, Fail: 2_400, WriteLease: 400}
+
+// OneSecond finds a node that is gone in about a second, which no lease leaves the time for.
+var OneSecond = Timing{Heartbeat: 300, Suspect: 600, Fail: 1_000, WriteLease: 600, AcksAll: true}
 
 // The reasons a Timing is refused.
 var (
@@ -86,6 +100,9 @@ var (
 	ErrADR   = errors.New("timing: heartbeat + write lease must be less than fail")
 	ErrL3    = errors.New("timing: (lease in whole seconds + 1 s)/(1-1%) + 300 ms must be " +
 		"at most fail/(1+1%)")
+	ErrAcks = errors.New("timing: (two thirds and a quarter of the lease)/(1-1%) + 300 ms must be " +
+		"at most fail/(1+1%)")
+	ErrLab = errors.New("timing: a lab step commits locally, which nobody may without a lease")
 )
 
 const maxFailMS = 3_600_000
@@ -98,10 +115,31 @@ func (t Timing) Check() error {
 		return ErrOrder
 	case t.Fail-(t.Heartbeat+t.WriteLease) <= marginMS:
 		return ErrADR
-	case t.Fail*fast <= t.longest()*slow+spare*scale/100:
-		return ErrL3
+	case t.Fail*fast > t.outlasts()*slow+spare*scale/100:
+		return nil
+	case t.AcksAll:
+		return ErrAcks
+	}
+	return ErrL3
+}
+
+// CheckLab reports why nodes with these times cannot carry out the lab's steps, if that is asked
+// for.
+func (t Timing) CheckLab(lab bool) error {
+	if lab && t.AcksAll {
+		return ErrLab
 	}
 	return nil
+}
+
+// outlasts is what the failure window has to be longer than: the lease of the member that is to be
+// convicted; without leases, its silence if it lives, when one of its questions is lost and it
+// stands still for a time that it does not notice.
+func (t Timing) outlasts() when.Span {
+	if t.AcksAll {
+		return 2*t.Ask() + t.Pause()
+	}
+	return t.longest()
 }
 
 // longest is how long a lease may last by the second clock, which counts whole seconds: one that
@@ -113,8 +151,9 @@ func (t Timing) longest() when.Span {
 
 // Spare is the true time that rule L3 leaves between what a lease allowed and the conviction, with
 // drift, handling and truncation at their worst, rounded down; negative when the rule is broken.
+// Without leases, it is what is left beyond the longest silence of a member that lives.
 func (t Timing) Spare() when.Span {
-	left := (t.Fail*fast - t.longest()*slow - spare*scale/100) * 100
+	left := (t.Fail*fast - t.outlasts()*slow - spare*scale/100) * 100
 	whole := left / scale
 	if left%scale < 0 {
 		whole--
@@ -133,8 +172,11 @@ func (t Timing) Pause() when.Span { return max(1, min(PauseMS, t.WriteLease/4)) 
 func (t Timing) Ask() when.Span { return max(1, t.WriteLease/3) }
 
 // Fence is the time after the last LeaseAck to a node from which its objects may be served
-// elsewhere.
+// elsewhere (rule L16): at once where no lease gives a right.
 func (t Timing) Fence() when.Span {
+	if t.AcksAll {
+		return 0
+	}
 	return (t.longest()*100+fast-1)/fast + FenceMS - fenceDefault
 }
 

@@ -10,8 +10,13 @@ import (
 	"holdfast/mesh/when"
 )
 
+// times are those of nodes whose leases count.
+func times(heartbeat, suspect, fail, lease when.Span) Timing {
+	return Timing{Heartbeat: heartbeat, Suspect: suspect, Fail: fail, WriteLease: lease}
+}
+
 func TestTheDefaultIsTheADRs(t *testing.T) {
-	if (Default != Timing{5_000, 6_000, 12_000, 6_000}) {
+	if Default != times(5_000, 6_000, 12_000, 6_000) {
 		t.Errorf("default %v", Default)
 	}
 	if err := Default.Check(); err != nil {
@@ -37,22 +42,22 @@ func TestEveryRelationIsCheckedAtItsBoundary(t *testing.T) {
 		broken, holds Timing // heartbeat, suspect, fail, write lease
 		want          error
 	}{
-		{"the heartbeat is positive", Timing{0, 6_000, 12_000, 6_000},
-			Timing{1, 6_000, 12_000, 6_000}, ErrOrder},
-		{"the lease is positive", Timing{5_000, 6_000, 12_000, 0},
-			Timing{5_000, 6_000, 12_000, 1}, ErrOrder},
-		{"suspicion is later than a heartbeat", Timing{5_000, 5_000, 12_000, 6_000},
-			Timing{5_000, 5_001, 12_000, 6_000}, ErrOrder},
-		{"failure is later than suspicion", Timing{5_000, 12_000, 12_000, 6_000},
-			Timing{5_000, 11_999, 12_000, 6_000}, ErrOrder},
-		{"the failure window is at most an hour", Timing{5_000, 6_000, 3_600_001, 6_000},
-			Timing{5_000, 6_000, 3_600_000, 6_000}, ErrOrder},
-		{"heartbeat and lease fit the window by more than 2 ms", Timing{5_000, 6_000, 11_002, 6_000},
-			Timing{5_000, 6_000, 11_003, 6_000}, ErrADR},
-		{"a longer lease needs a longer window", Timing{5_000, 6_000, 12_000, 6_998},
-			Timing{5_000, 6_000, 12_000, 6_997}, ErrADR},
-		{"drift and handling fit the window", Timing{1_000, 2_000, 7_446, 6_000},
-			Timing{1_000, 2_000, 7_447, 6_000}, ErrL3},
+		{"the heartbeat is positive", times(0, 6_000, 12_000, 6_000),
+			times(1, 6_000, 12_000, 6_000), ErrOrder},
+		{"the lease is positive", times(5_000, 6_000, 12_000, 0),
+			times(5_000, 6_000, 12_000, 1), ErrOrder},
+		{"suspicion is later than a heartbeat", times(5_000, 5_000, 12_000, 6_000),
+			times(5_000, 5_001, 12_000, 6_000), ErrOrder},
+		{"failure is later than suspicion", times(5_000, 12_000, 12_000, 6_000),
+			times(5_000, 11_999, 12_000, 6_000), ErrOrder},
+		{"the failure window is at most an hour", times(5_000, 6_000, 3_600_001, 6_000),
+			times(5_000, 6_000, 3_600_000, 6_000), ErrOrder},
+		{"heartbeat and lease fit the window by more than 2 ms", times(5_000, 6_000, 11_002, 6_000),
+			times(5_000, 6_000, 11_003, 6_000), ErrADR},
+		{"a longer lease needs a longer window", times(5_000, 6_000, 12_000, 6_998),
+			times(5_000, 6_000, 12_000, 6_997), ErrADR},
+		{"drift and handling fit the window", times(1_000, 2_000, 7_446, 6_000),
+			times(1_000, 2_000, 7_447, 6_000), ErrL3},
 	} {
 		if err := c.broken.Check(); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v is %v, want %v", c.name, c.broken, err, c.want)
@@ -68,7 +73,7 @@ func timings(t *rapid.T) Timing {
 	span := func(name string) when.Span {
 		return when.Span(rapid.Int64Range(-1, 60_000).Draw(t, name))
 	}
-	return Timing{span("heartbeat"), span("suspect"), span("fail"), span("lease")}
+	return times(span("heartbeat"), span("suspect"), span("fail"), span("lease"))
 }
 
 // rho is the drift of rule L3.
@@ -93,6 +98,77 @@ func TestAnAcceptedTimingKeepsTheBoundOfL3(t *testing.T) {
 				c, longestLease(c), convicted)
 		}
 	})
+}
+
+// Without leases each relation is held to the millisecond in the same way.
+func TestEveryRelationWithoutLeasesIsCheckedAtItsBoundary(t *testing.T) {
+	acks := func(c Timing) Timing {
+		c.AcksAll = true
+		return c
+	}
+	for _, c := range []struct {
+		name          string
+		broken, holds Timing
+		want          error
+	}{
+		{"the order is the same", acks(times(300, 300, 1_000, 600)), acks(times(300, 301, 1_000, 600)),
+			ErrOrder},
+		{"so is the ADR's margin", acks(times(300, 600, 902, 600)), acks(times(300, 600, 903, 600)),
+			ErrADR},
+		// 2 * 200 + 150 = 550 ms of silence: 1.01 * (550/0.99 + 302) = 866.2 ms.
+		{"a member that lives is heard in time", acks(times(200, 600, 866, 600)),
+			acks(times(200, 600, 867, 600)), ErrAcks},
+		{"which leases have no time for", times(300, 600, 1_000, 600), OneSecond, ErrL3},
+	} {
+		if err := c.broken.Check(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v is %v, want %v", c.name, c.broken, err, c.want)
+		}
+		if err := c.holds.Check(); err != nil {
+			t.Errorf("%s: %v is refused: %v", c.name, c.holds, err)
+		}
+	}
+}
+
+// longestSilence is the true time in ms for which a member that lives may not be heard: two
+// questions apart, standing still for as long as it does not notice, and a step late.
+func longestSilence(c Timing) float64 {
+	const d, eps = 250, 50
+	return (2*float64(c.Ask())+float64(c.Pause()))/(1-rho) + d + eps
+}
+
+func TestAMemberThatLivesIsNotConvictedWithoutLeases(t *testing.T) {
+	const margin = 2
+	rapid.Check(t, func(t *rapid.T) {
+		c := timings(t)
+		c.AcksAll = true
+		left := float64(c.Fail)/(1+rho) - longestSilence(c)
+		if c.Check() == nil && left < 0 {
+			t.Fatalf("%v: silent for %.1f ms and convicted", c, longestSilence(c))
+		}
+		if got := float64(c.Spare()); math.Abs(got-(left-margin)) > 1 {
+			t.Fatalf("%v: %g ms to spare, want %g", c, got, left-margin)
+		}
+		if c.Fence() != 0 {
+			t.Fatalf("%v: a fence of %d ms, and no lease", c, c.Fence())
+		}
+	})
+	if s := OneSecond.Spare(); s != 132 {
+		t.Errorf("a second has %d ms to spare, want 132", s)
+	}
+}
+
+func TestOnlyTheLabNeedsLeases(t *testing.T) {
+	for _, c := range []struct {
+		times Timing
+		lab   bool
+		want  error
+	}{
+		{Default, true, nil}, {Default, false, nil}, {OneSecond, false, nil}, {OneSecond, true, ErrLab},
+	} {
+		if err := c.times.CheckLab(c.lab); err != c.want {
+			t.Errorf("%v, lab %t: %v, want %v", c.times, c.lab, err, c.want)
+		}
+	}
 }
 
 func TestTheFastTimingIsNearTheShortest(t *testing.T) {

@@ -24,8 +24,8 @@
 //	 5 JoinReq *     boot 8
 //	 6 Challenge *   nonce 8, authority boot 8
 //	 7 Join *        challenge 8, authority boot 8, nonce 8, boot 8, heartbeat 4, suspect 4, fail 4,
-//	                 write lease 4 (ms), certificate blob (empty, or at most view.CertificateMax),
-//	                 signature 64
+//	                 write lease 4 (ms), acks of all 1 (0 or 1), certificate blob (empty, or at
+//	                 most view.CertificateMax), signature 64
 //	 8 JoinState *   nonce 8, table, want 1 (0 or 1)
 //	 9 JoinReady *   nonce 8, table
 //	10 Confirm       nonce 8, certificate blob (1 to view.CertificateMax), table

@@ -54,6 +54,7 @@ func (m *Join) signed(c *codec) {
 	millis(c, &m.Timing.Suspect)
 	millis(c, &m.Timing.Fail)
 	millis(c, &m.Timing.WriteLease)
+	c.flag(&m.Timing.AcksAll)
 	c.blob(&m.Certificate, view.CertificateMax)
 }
 

@@ -31,6 +31,7 @@ var generators = map[Kind]func(*rapid.T) Message{
 			Challenge: nonce(t), AuthorityBoot: boot(t), Nonce: nonce(t), Boot: boot(t),
 			Timing: timing.Timing{
 				Heartbeat: span(t), Suspect: span(t), Fail: span(t), WriteLease: span(t),
+				AcksAll: rapid.Bool().Draw(t, "acks"),
 			},
 			Certificate: blob(t, 0, view.CertificateMax),
 			Signature:   [64]byte(fixed(t, 64)),

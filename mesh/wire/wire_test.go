@@ -104,7 +104,7 @@ func TestBodiesHaveTheSizesOfTheByteTable(t *testing.T) {
 	sizes := map[Kind]int{
 		KindPing: 8, KindPong: 8, KindLeaseReq: 16 + 8 + 8 + 16 + 8 + 8 + 8,
 		KindLeaseAck: 8 + 16 + 8 + 8 + 8,
-		KindJoinReq:  8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + certificate + 64,
+		KindJoinReq:  8, KindChallenge: 8 + 8, KindJoin: 4*8 + 4*4 + 1 + certificate + 64,
 		KindJoinState: 8 + table + 1, KindJoinReady: 8 + table, KindConfirm: 8 + certificate + table,
 		KindRefuse: 8 + 1 + 4, KindView: certificate + table + 1 + 2*32, KindViewAck: 8 + 16,
 		KindViewReq:    1,

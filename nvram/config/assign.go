@@ -38,6 +38,9 @@ func (c *Config) Assignments() []string {
 	}
 	flag(KeyLab, c.Lab)
 	add(KeyTime, c.Timing.text())
+	if c.AcksAll {
+		add(KeyAcks, acksAll)
+	}
 	flag(KeyPprof, c.Pprof)
 	return list
 }

@@ -67,6 +67,7 @@ func drawConfig(t *rapid.T) Config {
 	if rapid.Bool().Draw(t, "timed") {
 		c.Timing = Timing{millis.Draw(t, "heartbeat"), millis.Draw(t, "suspect"),
 			millis.Draw(t, "fail"), millis.Draw(t, "lease")}
+		c.AcksAll = rapid.Bool().Draw(t, "acks")
 	}
 	return c
 }
@@ -79,6 +80,7 @@ func FuzzConfig(f *testing.F) {
 		"mesh.root=self\x00mesh.peer=:7070\x00mesh.allow=" + hexID + "," + otherID + "\x00\x00",
 		"mesh.allow=" + shortID + ",AAAAAAAAAAAAAAAAAAAAAA\x00\x00",
 		"mesh.root=" + keyText + "\x00mesh.peer=10.7.0.10:7070\x00mesh.epoch=7\x00\x00",
+		"mesh.acks=all\x00\x00",
 		"mesh.time=5000,6000,12000,6000\x00mesh.fail=1\x00mesh.route=1\x00mesh.lab=1\x00\x00",
 	} {
 		f.Add([]byte(seed))
@@ -122,6 +124,8 @@ func TestTheLongestLegalEnvironmentsFit(t *testing.T) {
 	member := longest()
 	member.Peer = Peer{netip.MustParseAddr("192.168.200.211"), 65535}
 	member.Root.Key = aKey
+	acks := root
+	acks.Lab, acks.AcksAll = false, true // the two do not go together
 	for _, test := range []struct {
 		name   string
 		config Config
@@ -129,6 +133,7 @@ func TestTheLongestLegalEnvironmentsFit(t *testing.T) {
 	}{
 		{"authority", root, 291},
 		{"member", member, 242},
+		{"authority without leases", acks, 294},
 	} {
 		e, err := test.config.Environment()
 		if err != nil {

@@ -10,6 +10,7 @@
 //	mesh.peer   address:port, or :port          no mesh                    no mesh
 //	mesh.epoch  1..4294967295                   1                          no mesh
 //	mesh.time   heartbeat,suspect,fail,lease ms the ADR's constants        no mesh
+//	mesh.acks   all                             commits under a lease, too no mesh
 //	mesh.allow  at most 4 node ids              admits nobody              admits nobody
 //	mesh.fail   1                               no failure detection       no failure detection
 //	mesh.route  1                               no routing                 no routing
@@ -45,11 +46,14 @@ const (
 	KeyEpoch = "mesh.epoch"
 	KeyLab   = "mesh.lab"
 	KeyTime  = "mesh.time"
+	KeyAcks  = "mesh.acks"
 	KeyPprof = "debug.pprof"
 )
 
 // Limits and defaults.
 const (
+	// acksAll is the one value of mesh.acks.
+	acksAll = "all"
 	// AllowMax is the most node ids that mesh.allow may name.
 	AllowMax = 4
 	// EpochDefault is the seed epoch of an environment without mesh.epoch.
@@ -119,6 +123,7 @@ type Config struct {
 	Pprof   bool
 	Epoch   uint64 // 1 to EpochMax; 0 when refused
 	Timing  Timing
+	AcksAll bool // every commit needs the acknowledgements of all members, and no lease counts
 
 	Refused []Refusal // in the order of the table, then damage that has no known key
 	Unknown []string  // names of the environment that are no key, in order
@@ -132,6 +137,7 @@ type Reason string
 const (
 	ReasonEmpty     Reason = "empty"     // no value after '='
 	ReasonFlag      Reason = "flag"      // a switch that is not 1
+	ReasonWord      Reason = "word"      // none of the words that the key knows
 	ReasonNumber    Reason = "number"    // not a decimal number, or one with leading zeros
 	ReasonRange     Reason = "range"     // a number outside its limits
 	ReasonCount     Reason = "count"     // too many or too few parts
@@ -149,9 +155,9 @@ const (
 // Reasons is every word that a Refusal can have, damage's included: what a list of them elsewhere
 // has to agree with.
 func Reasons() []Reason {
-	reasons := []Reason{ReasonEmpty, ReasonFlag, ReasonNumber, ReasonRange, ReasonCount,
-		ReasonAddress, ReasonPrefix, ReasonSubnet, ReasonPort, ReasonBase64, ReasonKey, ReasonID,
-		ReasonDuplicate, ReasonRole}
+	reasons := []Reason{ReasonEmpty, ReasonFlag, ReasonWord, ReasonNumber, ReasonRange,
+		ReasonCount, ReasonAddress, ReasonPrefix, ReasonSubnet, ReasonPort, ReasonBase64, ReasonKey,
+		ReasonID, ReasonDuplicate, ReasonRole}
 	for _, f := range nvram.FaultReasons() {
 		if r := Reason(f); r != ReasonDuplicate {
 			reasons = append(reasons, r)
@@ -180,7 +186,7 @@ func (c *Config) IsRefused(key string) bool {
 // how it would was refused: the line "mesh=single reason=env".
 func (c *Config) RefusesMesh() bool {
 	return c.IsRefused(KeyPeer) || c.IsRefused(KeyRoot) || c.IsRefused(KeyEpoch) ||
-		c.IsRefused(KeyTime)
+		c.IsRefused(KeyTime) || c.IsRefused(KeyAcks)
 }
 
 // Load parses the environment of a record, its damage included.

@@ -57,7 +57,7 @@ func TestAnEmptyEnvironmentIsASingleOnTheUserNetwork(t *testing.T) {
 func TestEveryKeyIsRead(t *testing.T) {
 	got := parse(t, "net.ip=10.7.0.10/16", "net.gw=10.7.255.254", "mesh.peer=:7070",
 		"mesh.root=self", "mesh.allow="+hexID+","+otherID, "mesh.fail=1", "mesh.route=1",
-		"mesh.epoch=4294967295", "mesh.lab=1", "mesh.time=1,6000,12000,99999")
+		"mesh.epoch=4294967295", "mesh.lab=1", "mesh.time=1,6000,12000,99999", "mesh.acks=all")
 	want := Config{
 		Address: netip.MustParsePrefix("10.7.0.10/16"),
 		Gateway: netip.MustParseAddr("10.7.255.254"),
@@ -68,6 +68,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Epoch: 1<<32 - 1,
 		Timing: Timing{time.Millisecond, 6 * time.Second, 12 * time.Second,
 			99_999 * time.Millisecond},
+		AcksAll: true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -173,6 +174,11 @@ var malformed = []struct {
 	{"mesh.time=5000,6000,12000,6000,1", ReasonCount},
 	{"mesh.time=5000,6000,12000,", ReasonNumber},
 	{"mesh.time=5000,6000,12000,6s", ReasonNumber},
+	{"mesh.acks=all", ""},
+	{"mesh.acks=", ReasonEmpty},
+	{"mesh.acks=1", ReasonWord},
+	{"mesh.acks=All", ReasonWord},
+	{"mesh.acks=all,all", ReasonWord},
 }
 
 func TestEveryMalformedValueHasItsReason(t *testing.T) {
@@ -214,7 +220,7 @@ func TestEveryMalformedValueHasItsReason(t *testing.T) {
 func TestARefusedValueTurnsItsFeatureOff(t *testing.T) {
 	all := []string{"net.ip=10.7.0.11/24", "net.gw=10.7.0.1", "mesh.root=self", "mesh.peer=:7070",
 		"mesh.allow=" + hexID, "mesh.fail=1", "mesh.route=1", "mesh.epoch=9", "mesh.lab=1",
-		"mesh.time=5000,6000,12000,6000"}
+		"mesh.time=5000,6000,12000,6000", "mesh.acks=all"}
 	whole := parse(t, all...)
 	if whole.RefusesMesh() {
 		t.Fatalf("whole: refused %v", whole.Refused)
@@ -236,6 +242,7 @@ func TestARefusedValueTurnsItsFeatureOff(t *testing.T) {
 		{KeyEpoch, func(c *Config) { c.Epoch = 0 }, true, "x"},
 		{KeyLab, func(c *Config) { c.Lab = false }, false, "x"},
 		{KeyTime, func(c *Config) { c.Timing = Timing{} }, true, "x"},
+		{KeyAcks, func(c *Config) { c.AcksAll = false }, true, "x"},
 	} {
 		assignments := append([]string(nil), all...)
 		assignments[i] = damaged.key + "=" + damaged.value

@@ -30,6 +30,7 @@ var keys = []struct {
 	{KeyEpoch, parseEpoch},
 	{KeyLab, func(c *Config, v string) Reason { return parseFlag(&c.Lab, v) }},
 	{KeyTime, parseTime},
+	{KeyAcks, parseAcks},
 	{KeyPprof, func(c *Config, v string) Reason { return parseFlag(&c.Pprof, v) }},
 }
 
@@ -259,6 +260,14 @@ func parseTime(c *Config, v string) Reason {
 		*field = time.Duration(n) * time.Millisecond
 	}
 	c.Timing = t
+	return ""
+}
+
+func parseAcks(c *Config, v string) Reason {
+	if v != acksAll {
+		return ReasonWord
+	}
+	c.AcksAll = true
 	return ""
 }
 
