@@ -16,6 +16,7 @@ import (
 
 	"holdfast/board"
 	"holdfast/internal/imagebuild"
+	"holdfast/internal/imagebuild/imagetest"
 	"holdfast/qemu"
 )
 
@@ -61,12 +62,7 @@ func guest(t *testing.T, name string) string {
 // no QEMU, unless the environment says that there has to be one.
 func machine(t *testing.T, name string, lines ...string) qemu.Machine {
 	t.Helper()
-	if _, err := qemu.Find(); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_QEMU") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	imagetest.NeedsQEMU(t)
 	m := qemu.Machine{Image: guest(t, name), Dir: t.TempDir(), NoReboot: true, Limit: limit}
 	if len(lines) != 0 {
 		page := strings.Join(lines, "\n") + "\n\x00"

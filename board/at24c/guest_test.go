@@ -11,30 +11,13 @@ import (
 	"time"
 
 	"holdfast/board"
-	"holdfast/internal/imagebuild"
+	"holdfast/internal/imagebuild/imagetest"
 	"holdfast/nvram"
 	"holdfast/qemu"
 )
 
 // limit ends a guest that hangs; each needs about a second.
 const limit = time.Minute
-
-// guest builds the guest's image and returns its path. Without QEMU the test is skipped, unless
-// HOLDFAST_REQUIRE_QEMU is set.
-func guest(t *testing.T) (path string) {
-	t.Helper()
-	if _, err := qemu.Find(); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_QEMU") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	path = filepath.Join(t.TempDir(), "guest.elf")
-	if err := imagebuild.Build("./internal/guest", path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // eeprom makes the file of a provisioned EEPROM: no boot counted, entropy that begins with 100.
 func eeprom(t *testing.T) (path string) {
@@ -74,7 +57,7 @@ func read(t *testing.T, path string) *nvram.Store {
 
 // TestEveryBootFindsWhatTheOneBeforeItStored boots the guest three times on one EEPROM [QEMU].
 func TestEveryBootFindsWhatTheOneBeforeItStored(t *testing.T) {
-	image, path := guest(t), eeprom(t)
+	image, path := imagetest.Build(t, "./internal/guest"), eeprom(t)
 	for boot, want := range [][]string{
 		{"last byte: 0xff", "environment: copy=a seq=1 bytes=21", "boots: 1", "entropy: 100"},
 		{"last byte: 0x00", "environment: copy=b seq=2 bytes=29", "environment: boots=1",
@@ -114,7 +97,7 @@ func TestEveryBootFindsWhatTheOneBeforeItStored(t *testing.T) {
 // [QEMU]: on the chip are then the last count that the guest printed, or the one that it was about
 // to print.
 func TestWhatTheGuestCallsStoredSurvivesTheKill(t *testing.T) {
-	image, path := guest(t), eeprom(t)
+	image, path := imagetest.Build(t, "./internal/guest"), eeprom(t)
 	stored := uint64(0)
 	for _, more := range []uint64{1, 2, 7, 40} {
 		printed, reached := stored, make(chan struct{})

@@ -3,43 +3,24 @@ package ds1338_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"holdfast/board"
-	"holdfast/internal/imagebuild"
+	"holdfast/internal/imagebuild/imagetest"
 	"holdfast/qemu"
 )
 
 // limit ends a guest that hangs; each needs a few seconds.
 const limit = time.Minute
 
-// guest builds the guest's image and returns its path. Without QEMU the test is skipped, unless
-// HOLDFAST_REQUIRE_QEMU is set.
-func guest(t *testing.T) (path string) {
-	t.Helper()
-	if _, err := qemu.Find(); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_QEMU") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	path = filepath.Join(t.TempDir(), "guest.elf")
-	if err := imagebuild.Build("./internal/guest", path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // base is what the clock shows when the machine starts.
 var base = time.Date(2026, time.November, 30, 2, 52, 0, 0, time.UTC)
 
 func TestTheDriverReadsAndSetsTheClockOfTheMachine(t *testing.T) {
-	image := guest(t)
+	image := imagetest.Build(t, "./internal/guest")
 	for _, icount := range []string{"", "shift=0"} {
 		lines, err := qemu.Run(t.Context(), qemu.Machine{
 			Image: image, Clock: &qemu.Clock{Base: base}, ICount: icount, Limit: limit,
@@ -67,7 +48,8 @@ func TestTheDriverReadsAndSetsTheClockOfTheMachine(t *testing.T) {
 }
 
 func TestAMachineWithoutTheClockSaysSo(t *testing.T) {
-	lines, err := qemu.Run(t.Context(), qemu.Machine{Image: guest(t), Limit: limit}, nil)
+	image := imagetest.Build(t, "./internal/guest")
+	lines, err := qemu.Run(t.Context(), qemu.Machine{Image: image, Limit: limit}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +66,8 @@ func TestTheClockGoesOnWhileTheMachineIsStopped(t *testing.T) {
 	const stopped = 4 * time.Second
 	ticks := make(chan reading, 64)
 	p, err := qemu.Start(t.Context(), qemu.Machine{
-		Image: guest(t), Clock: new(qemu.Clock), Limit: limit, Dir: t.TempDir(),
+		Image: imagetest.Build(t, "./internal/guest"),
+		Clock: new(qemu.Clock), Limit: limit, Dir: t.TempDir(),
 		Loads: []qemu.Load{{Addr: board.BootPage, Data: []byte("-tick\n")}},
 		OnLine: func(_ time.Time, line string) {
 			var r reading

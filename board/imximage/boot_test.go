@@ -10,6 +10,7 @@ import (
 	"holdfast/board"
 	"holdfast/board/imximage"
 	"holdfast/internal/imagebuild"
+	"holdfast/internal/imagebuild/imagetest"
 	"holdfast/qemu"
 )
 
@@ -20,12 +21,7 @@ const limit = 2 * time.Minute
 // `make flash` writes, at the address that their vector table gives [QEMU]. The headers are in
 // memory with it, as after the boot ROM.
 func TestTheImageBootsFromWhereTheROMWouldPutIt(t *testing.T) {
-	if _, err := qemu.Find(); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_QEMU") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	imagetest.NeedsQEMU(t)
 	folder := t.TempDir()
 	elf := filepath.Join(folder, "holdfast.elf")
 	err := imagebuild.Build("holdfast/kernel/image", elf, "-tags", "nethttpomithttp2")

@@ -2,8 +2,6 @@ package wdog_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -11,34 +9,17 @@ import (
 	"time"
 
 	"holdfast/board"
-	"holdfast/internal/imagebuild"
+	"holdfast/internal/imagebuild/imagetest"
 	"holdfast/qemu"
 )
 
 // limit ends a guest that is not reset. It is less than the longest time of the watchdog.
 const limit = time.Minute
 
-// guest builds the guest's image and returns its path. Without QEMU the test is skipped, unless
-// HOLDFAST_REQUIRE_QEMU is set.
-func guest(t *testing.T) (path string) {
-	t.Helper()
-	if _, err := qemu.Find(); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_QEMU") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	path = filepath.Join(t.TempDir(), "guest.elf")
-	if err := imagebuild.Build("./internal/guest", path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // TestTheBoardIsResetByAWatchdogThatStarvesAndByAPanic runs both guests until the reset, which ends
 // QEMU here [QEMU].
 func TestTheBoardIsResetByAWatchdogThatStarvesAndByAPanic(t *testing.T) {
-	image := guest(t)
+	image := imagetest.Build(t, "./internal/guest")
 	for _, test := range []struct {
 		name, argument, line string
 	}{

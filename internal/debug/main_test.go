@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/qemu"
+	"holdfast/internal/imagebuild/imagetest"
 )
 
 // needs skips the test where a program is missing, unless the environment says that it is required.
@@ -23,9 +23,8 @@ func needs(t *testing.T, variable string, err error) {
 }
 
 func TestBreakpointsInKernelCodeHit(t *testing.T) {
-	_, err := qemu.Find()
-	needs(t, "HOLDFAST_REQUIRE_QEMU", err)
-	_, err = exec.LookPath(debugger)
+	imagetest.NeedsQEMU(t)
+	_, err := exec.LookPath(debugger)
 	needs(t, "HOLDFAST_REQUIRE_GDB", err)
 	var out strings.Builder
 	code, err := run(session{

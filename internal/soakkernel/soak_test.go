@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"holdfast/qemu"
+	"holdfast/internal/imagebuild/imagetest"
 )
 
 func TestTheSoakJudgesTheConsole(t *testing.T) {
@@ -40,12 +39,7 @@ func TestTheSoakJudgesTheConsole(t *testing.T) {
 
 // A soak as short as one round of every check and one exchange of every kind.
 func TestAShortSoak(t *testing.T) {
-	if _, err := qemu.Find(); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_QEMU") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	imagetest.NeedsQEMU(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	s, err := boot(ctx, t.TempDir(), "64M", 3*time.Minute)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/imagebuild"
+	"holdfast/internal/imagebuild/imagetest"
 	"holdfast/mesh/capability"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
@@ -25,20 +25,10 @@ import (
 // limit ends an image that hangs; each test needs a few seconds.
 const limit = 2 * time.Minute
 
-// build makes the image. Without QEMU the test is skipped, unless HOLDFAST_REQUIRE_QEMU is set.
+// build makes the image.
 func build(t testing.TB) (path string) {
 	t.Helper()
-	if _, err := qemu.Find(); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_QEMU") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	path = filepath.Join(t.TempDir(), "image.elf")
-	if err := imagebuild.Build(".", path, "-tags", "nethttpomithttp2"); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return imagetest.Build(t, ".", "-tags", "nethttpomithttp2")
 }
 
 // TestTheImageBootsAsASingleAndServes boots on QEMU's user network with what it may find there as
