@@ -14,8 +14,9 @@ MUTANTS ?=
 # How many faults run at the same time: each has two machines that mostly wait.
 PARALLEL ?= 2
 
-# The faults of `make test`: those of the decision record, and short ones of clocks and networks.
-TESTED := none kill-peer partition no-peer wrong-authority no-route restart kill-mid-send kill-mid-ack quick
+# The faults of `make test`: those of the decision record, and short ones of clocks and networks;
+# and before them `none`, of which every step is done again on the host.
+TESTED := kill-peer partition no-peer wrong-authority no-route restart kill-mid-send kill-mid-ack quick
 
 # Set, the image can be profiled over HTTP, by a node whose environment has debug.pprof=1.
 PPROF ?=
@@ -117,6 +118,8 @@ test-boot: qemu-installed mkimage-installed
 	go run ./kernel/stdtest sync context
 
 test-rig: qemu-installed image rig-bin
+	bin/rig run --image $(IMAGE) --quiet --fault none --record-steps
+	bin/rig replay --into-sim runs/latest
 	bin/rig run --image $(IMAGE) --parallel $(PARALLEL) --quiet $(addprefix --fault ,$(TESTED))
 
 faults: qemu-installed image rig-bin ## every fault of the rig, those that take minutes too

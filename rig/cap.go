@@ -11,6 +11,7 @@ import (
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/rig/journal"
+	"holdfast/rig/provision"
 )
 
 // capCommand mints a capability with the authority's key of a run, which comes of the run's seed.
@@ -73,30 +74,39 @@ func (c *capCommand) mint(
 		minted.Rights |= rights[r]
 	}
 	info := records[0].Run
-	f, err := faultOf(info)
+	cast, err := castOf(info)
 	if err != nil {
 		return token, err
 	}
-	cast := f.Cast(info.Seed)
-	if len(cast.Nodes) != len(info.Nodes) {
-		return token, fmt.Errorf("it has %d nodes, %s has %d", len(info.Nodes), f.Name,
-			len(cast.Nodes))
-	}
 	known := false
 	for i, n := range info.Nodes {
-		drawn := &cast.Nodes[i]
-		if drawn.ID.String() != n.ID {
-			return token, fmt.Errorf("its keys are not those that this program draws from seed %d",
-				info.Seed)
-		}
 		if n.Name == c.Node {
-			minted.Holder, known = drawn.ID, true
+			minted.Holder, known = cast.Nodes[i].ID, true
 		}
 	}
 	if !known {
 		return token, fmt.Errorf("there is no node %s", c.Node)
 	}
 	return capability.Mint(minted, cast.Nodes[0].Key), nil
+}
+
+// castOf draws the nodes of a stored run again, with their keys.
+func castOf(info *journal.Run) (*provision.Cast, error) {
+	f, err := faultOf(info)
+	if err != nil {
+		return nil, err
+	}
+	cast := f.Cast(info.Seed)
+	if len(cast.Nodes) != len(info.Nodes) {
+		return nil, fmt.Errorf("it has %d nodes, %s has %d", len(info.Nodes), f.Name, len(cast.Nodes))
+	}
+	for i, n := range info.Nodes {
+		if cast.Nodes[i].ID.String() != n.ID {
+			return nil, fmt.Errorf("its keys are not those that this program draws from seed %d",
+				info.Seed)
+		}
+	}
+	return cast, nil
 }
 
 // rights has the words of the command line.

@@ -51,7 +51,7 @@ func TestCommandLine(t *testing.T) {
 			return os.WriteFile(filepath.Join(e.WorkDir, "arm.elf"), emptyImage(t), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "hide-qemu": hideQEMU,
+			"exits": exits, "hide-qemu": hideQEMU, "recorded": recorded,
 		},
 	})
 }

@@ -39,6 +39,7 @@ type commandLine struct {
 	Report    reportCommand    `cmd:"" help:"Write the artefacts of stored runs again."`
 	Soak      soakCommand      `cmd:"" help:"Run faults again and again: pass rate and times."`
 	Compare   compareCommand   `cmd:"" help:"Compare the results of two sets of runs."`
+	Replay    replayCommand    `cmd:"" help:"Do the steps of a run's nodes again on this host."`
 	Selftest  selftestCommand  `cmd:"" help:"Show that the verdict can fail: damage good runs."`
 	Cap       capCommand       `cmd:"" help:"Mint a capability for the nodes of a run."`
 	Boot      bootCommand      `cmd:"" help:"Boot one node by itself, with its console here."`

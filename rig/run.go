@@ -25,6 +25,8 @@ type runCommand struct {
 
 	Hold bool `help:"After the steps, keep the nodes up and reachable until Ctrl-C."`
 
+	RecordSteps bool `help:"Take along what the nodes' protocol was given, for rig replay."`
+
 	RecordGaps string `placeholder:"FILE" help:"Write the gaps between the member's frames here."`
 }
 
@@ -154,7 +156,8 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := session{sessionFlags: c.sessionFlags, keep: c.Keep, hold: c.Hold}
+	s := session{sessionFlags: c.sessionFlags, keep: c.Keep, hold: c.Hold,
+		record: c.RecordSteps}
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}

@@ -65,8 +65,9 @@ const slowMost = 100
 // session is one execution of a command that runs faults: what its runs share.
 type session struct {
 	sessionFlags
-	keep string // which folders stay: always, fail or never
-	hold bool   // keep the machines up after the steps
+	keep   string // which folders stay: always, fail or never
+	hold   bool   // keep the machines up after the steps
+	record bool   // take the tapes of the nodes' steps along
 	// show tells the user of a judged run; folder is "" when it was not kept. It has standard output
 	// for itself.
 	show func(j *judged, folder string) error
@@ -195,7 +196,7 @@ func (s *session) drive(
 		Fault: f.Name, Scenario: f.Text, Image: s.Image, SHA256: s.sha256, RAM: s.RAM, QEMU: s.qemu,
 		Folder: folder, Cast: f.Cast(seed), Patient: patience, Slow: s.Slow,
 		Watch:     reporter.See,
-		Configure: f.Configure,
+		Configure: f.Configure, Record: s.record,
 	})
 	if err != nil {
 		return err

@@ -58,6 +58,7 @@ type loop struct {
 	out   mesh.Effects
 	want  func(mesh.Marks) // has the authority's marks saved; saved follows
 	armed when.Instant     // when the timer fires, Never when it does not
+	tape  *recorder        // nil: no tape is kept
 
 	every  when.Span    // the longest between two ticks
 	ticked when.Instant // when the latest one was
@@ -114,10 +115,12 @@ func newLoop(m Machine, log *log) *loop {
 
 // begin starts the protocol and carries out the effects of its boot.
 func (l *loop) begin(c mesh.Config) error {
-	node, err := mesh.New(l.clock(), c, &l.out)
+	now := l.clock()
+	node, err := mesh.New(now, c, &l.out)
 	if err != nil {
 		return err
 	}
+	l.tape.began(now, c, &l.out)
 	l.core, l.every, l.pause = node, c.Timing.Tick(), c.Timing.Pause()
 	l.health.Outage = c.Timing.Fail
 	l.carryOut()
@@ -214,7 +217,9 @@ func (l *loop) readSecond() when.Calendar {
 // step hands one input to the protocol and carries out what follows from it.
 func (l *loop) step(in mesh.Input) {
 	l.stats.steps.Add(1)
-	l.core.Step(l.clock(), in, &l.out)
+	now := l.clock()
+	l.core.Step(now, in, &l.out)
+	l.tape.stepped(now, in, &l.out)
 	l.carryOut()
 }
 

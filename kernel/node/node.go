@@ -122,6 +122,9 @@ func (n *Node) startMesh(network Network, run func(func(context.Context) error))
 		n.log.Note("clock: no second one: it is not noticed when this machine is stopped and goes on")
 	}
 	n.loop = newLoop(n.machine, n.log)
+	if n.config.Tape {
+		n.loop.tape = newRecorder(n.mesh.Boot)
+	}
 	links, err := link.New(link.Config{
 		Key: n.mesh.Key, Pins: n.pins(), Deliver: n.loop.deliver, Clock: n.machine.Waits,
 	})

@@ -25,6 +25,10 @@ func (n *Node) site() web.Site {
 	}
 	s.Homes, s.Route, s.Health = n.homesPage, n.routePage, n.healthPage
 	s.Step, s.Object = n.labStep, n.object
+	s.Tape = noTape
+	if n.loop.tape != nil {
+		s.Tape = n.loop.tape.page
+	}
 	return s
 }
 
@@ -156,6 +160,11 @@ func (n *Node) statsPage() web.Answer {
 		p.WriteByte('\n')
 	})
 	return p.answer()
+}
+
+// noTape answers for the tape of a node that keeps none.
+func noTape(uint64) web.Answer {
+	return web.Refuse(http.StatusNotFound, "not found: no tape is kept, mesh.lab is not tape")
 }
 
 func (n *Node) epitaphPage() web.Answer {

@@ -36,7 +36,7 @@ func (c *Config) Assignments() []string {
 	if c.Epoch != EpochDefault {
 		add(KeyEpoch, strconv.FormatUint(c.Epoch, 10))
 	}
-	flag(KeyLab, c.Lab)
+	add(KeyLab, labText(c.Lab, c.Tape))
 	add(KeyTime, c.Timing.text())
 	if c.AcksAll {
 		add(KeyAcks, acksAll)
@@ -80,6 +80,17 @@ func (r Root) text() string {
 		return "self"
 	}
 	return r.Key.String()
+}
+
+// labText has room for both in one value: a key more would not fit beside the longest others.
+func labText(lab, tape bool) string {
+	switch {
+	case lab && tape:
+		return labTape
+	case lab:
+		return "1"
+	}
+	return ""
 }
 
 func allowText(ids []ID) string {

@@ -69,6 +69,7 @@ func drawConfig(t *rapid.T) Config {
 			millis.Draw(t, "fail"), millis.Draw(t, "lease")}
 		c.AcksAll = rapid.Bool().Draw(t, "acks")
 	}
+	c.Tape = c.Lab && rapid.Bool().Draw(t, "tape")
 	return c
 }
 
@@ -82,6 +83,7 @@ func FuzzConfig(f *testing.F) {
 		"mesh.root=" + keyText + "\x00mesh.peer=10.7.0.10:7070\x00mesh.epoch=7\x00\x00",
 		"mesh.acks=all\x00\x00",
 		"mesh.time=5000,6000,12000,6000\x00mesh.fail=1\x00mesh.route=1\x00mesh.lab=1\x00\x00",
+		"mesh.lab=tape\x00\x00",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -106,7 +108,7 @@ func longest() Config {
 	return Config{
 		Address: netip.MustParsePrefix("192.168.200.210/22"),
 		Gateway: netip.MustParseAddr("192.168.200.255"),
-		Fail:    true, Route: true, Lab: true, Pprof: true,
+		Fail:    true, Route: true, Lab: true, Tape: true, Pprof: true,
 		Epoch:  EpochMax,
 		Timing: Timing{TimeMax, TimeMax, TimeMax, TimeMax},
 	}
@@ -125,14 +127,14 @@ func TestTheLongestLegalEnvironmentsFit(t *testing.T) {
 	member.Peer = Peer{netip.MustParseAddr("192.168.200.211"), 65535}
 	member.Root.Key = aKey
 	acks := root
-	acks.Lab, acks.AcksAll = false, true // the two do not go together
+	acks.Lab, acks.Tape, acks.AcksAll = false, false, true // the two do not go together
 	for _, test := range []struct {
 		name   string
 		config Config
 		bytes  int
 	}{
-		{"authority", root, 291},
-		{"member", member, 242},
+		{"authority", root, 294},
+		{"member", member, 245},
 		{"authority without leases", acks, 294},
 	} {
 		e, err := test.config.Environment()
@@ -162,7 +164,7 @@ func TestLongIDsFitWithoutAGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(e); err != nil || e.Size() != 294 {
+	if err := Check(e); err != nil || e.Size() != 297 {
 		t.Errorf("%d bytes: %v", e.Size(), err)
 	}
 	if err := e.Set("net.gw", "192.168.200.255"); !errors.Is(err, nvram.ErrFull) {

@@ -14,7 +14,7 @@
 //	mesh.allow  at most 4 node ids              admits nobody              admits nobody
 //	mesh.fail   1                               no failure detection       no failure detection
 //	mesh.route  1                               no routing                 no routing
-//	mesh.lab    1                               no lab steps               no lab steps
+//	mesh.lab    1, or "tape": and keep a tape   no lab steps, no tape      no lab steps, no tape
 //	debug.pprof 1                               no profiles over HTTP      no profiles over HTTP
 //
 // Numbers are decimal without leading zeros. A node id is 32 hexadecimal digits in lower case, as
@@ -120,6 +120,7 @@ type Config struct {
 	Fail    bool
 	Route   bool
 	Lab     bool
+	Tape    bool // of the protocol's steps; only with Lab
 	Pprof   bool
 	Epoch   uint64 // 1 to EpochMax; 0 when refused
 	Timing  Timing

@@ -28,7 +28,7 @@ var keys = []struct {
 	{KeyFail, func(c *Config, v string) Reason { return parseFlag(&c.Fail, v) }},
 	{KeyRoute, func(c *Config, v string) Reason { return parseFlag(&c.Route, v) }},
 	{KeyEpoch, parseEpoch},
-	{KeyLab, func(c *Config, v string) Reason { return parseFlag(&c.Lab, v) }},
+	{KeyLab, parseLab},
 	{KeyTime, parseTime},
 	{KeyAcks, parseAcks},
 	{KeyPprof, func(c *Config, v string) Reason { return parseFlag(&c.Pprof, v) }},
@@ -235,6 +235,17 @@ func parseFlag(flag *bool, v string) Reason {
 	}
 	*flag = true
 	return ""
+}
+
+// labTape is the value of mesh.lab with a tape.
+const labTape = "tape"
+
+func parseLab(c *Config, v string) Reason {
+	if v == labTape {
+		c.Lab, c.Tape = true, true
+		return ""
+	}
+	return parseFlag(&c.Lab, v)
 }
 
 func parseEpoch(c *Config, v string) Reason {

@@ -29,6 +29,8 @@ type machine struct {
 	boots   atomic.Int32
 	process *qemu.Process // nil before the first boot and after an end
 
+	recording *recording // of the latest boot's tape; nil without one
+
 	// life ends with the process; nil before the first boot.
 	life atomic.Pointer[lifetime]
 
@@ -76,6 +78,7 @@ func (w *World) prepare(i int) error {
 	if w.Configure != nil {
 		w.Configure(w.Cast, i, &conf)
 	}
+	conf.Tape = conf.Lab && w.Record
 	environment, err := conf.Environment()
 	if err != nil {
 		return fmt.Errorf("rig: node %s: %w", node.Name, err)
@@ -145,6 +148,7 @@ func (w *World) Boot(ctx context.Context, node string) error {
 	m.process = p
 	up, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.life.Store(&lifetime{up, end})
+	w.record(m)
 	w.watchers.Go(func() {
 		defer cancel(nil)
 		w.awaitExit(m, p, count)
@@ -257,6 +261,7 @@ func (w *World) quit(m *machine) {
 	if m.process == nil {
 		return
 	}
+	w.takeRest(m)
 	w.end(m, journal.ActionQuit, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), w.Patience(quitTimeout))
 		defer cancel()

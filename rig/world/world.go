@@ -59,6 +59,8 @@ type Config struct {
 	Slow float64
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
 	Configure func(cast *provision.Cast, i int, node *config.Config)
+	// Record has every node keep a tape of its protocol's steps, and the rig take it along.
+	Record bool
 }
 
 // World is one run's. Its methods are called by one goroutine, but for those that say otherwise.
@@ -77,11 +79,13 @@ type World struct {
 	station  *netstack.Stack
 	client   *http.Client
 	machines []*machine
-	watchers sync.WaitGroup
-	callers  sync.WaitGroup // requests that nobody waits for
-	traffic  traffic
-	commits  uint64 // that steps have made
-	since    int    // where in the journal Await begins
+	// recordings are the tapes that are taken along.
+	recordings []*recording
+	watchers   sync.WaitGroup
+	callers    sync.WaitGroup // requests that nobody waits for
+	traffic    traffic
+	commits    uint64 // that steps have made
+	since      int    // where in the journal Await begins
 }
 
 // Stopped is why a run is not worth going on with.
@@ -234,13 +238,13 @@ func (w *World) Close(end journal.End) error {
 	w.watchers.Wait()
 	w.cancel(errors.New("the run is over"))
 	w.callers.Wait()
+	errs := []error{w.closeTapes()}
 	if w.client != nil {
 		w.client.CloseIdleConnections()
 	}
 	if w.station != nil {
 		w.station.Close()
 	}
-	var errs []error
 	if w.relay != nil {
 		w.relay.Close() // after this nobody observes any more
 		if lost := w.relay.LostRecords(); lost > 0 {

@@ -31,11 +31,12 @@ PUT  /objects/{name}    a new value, in the body
 Objects want a header, Authorization: Holdfast <capability>.
 `
 
-// The paths that go on with a part of the client's choice, and the one that takes a query.
+// The paths that go on with a part of the client's choice, and those that take a query.
 const (
 	stepPath   = "/mesh/step/"
 	objectPath = "/objects/"
 	logPath    = "/mesh/log"
+	tapePath   = "/mesh/tape"
 
 	profilePath = "/debug/pprof/"
 )
@@ -94,7 +95,7 @@ func (h handler) answer(w http.ResponseWriter, r *http.Request) Answer {
 		return wrongMethod(allowGet)
 	case r.ContentLength != 0:
 		return bodyOfGet
-	case r.URL.RawQuery != "" && path != logPath:
+	case r.URL.RawQuery != "" && path != logPath && path != tapePath:
 		return noQuery
 	case page.mesh && h.site.NoMesh != nil:
 		return h.site.NoMesh()
@@ -111,7 +112,11 @@ type page struct {
 var pages = map[string]page{
 	"/":     {answer: func(handler, *http.Request) Answer { return Page(index) }},
 	"/mesh": {answer: func(h handler, r *http.Request) Answer { return h.site.Mesh(r.Context()) }},
-	logPath: {answer: handler.log},
+	logPath: {answer: func(h handler, r *http.Request) Answer { return after(r, h.site.Log) }},
+	tapePath: {
+		answer: func(h handler, r *http.Request) Answer { return after(r, h.site.Tape) },
+		mesh:   true,
+	},
 	"/mesh/stats": {
 		answer: func(h handler, _ *http.Request) Answer { return h.site.Stats() },
 	},
@@ -135,18 +140,18 @@ var pages = map[string]page{
 	},
 }
 
-// log takes no query, which means all that is kept, or after=N.
-func (h handler) log(r *http.Request) Answer {
+// after answers for a page that takes no query, which means all that is kept, or after=N.
+func after(r *http.Request, page func(after uint64) Answer) Answer {
 	query := r.URL.RawQuery
 	if query == "" {
-		return h.site.Log(0)
+		return page(0)
 	}
 	digits, ok := strings.CutPrefix(query, "after=")
-	after, err := strconv.ParseUint(digits, 10, 64)
+	n, err := strconv.ParseUint(digits, 10, 64)
 	if !ok || err != nil {
 		return malformed("the query is after=N, a decimal number")
 	}
-	return h.site.Log(after)
+	return page(n)
 }
 
 // profileMax bounds how long the processor is watched: an answer has to be out in AnswerTime.

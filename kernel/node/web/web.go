@@ -12,6 +12,7 @@
 //	GET  /mesh/health       how regularly peers are heard of
 //	GET  /mesh/route        authority, fences, results, counters
 //	GET  /mesh/log?after=N  the evidence, numbered
+//	GET  /mesh/tape?after=N the protocol's inputs and what came of them; where it is kept
 //	GET  /mesh/stats        the node's own figures
 //	GET  /metrics           the same and more, for Prometheus
 //	GET  /epitaph           what the boot before left of a crash
@@ -94,6 +95,8 @@ type Site struct {
 	NoMesh func() Answer
 
 	Homes, Route, Health func(context.Context) Answer
+	// Tape is what the node keeps of its protocol's steps, behind a record.
+	Tape func(after uint64) Answer
 	// Step carries out a lab step. The capability has the length that the client chose.
 	Step func(ctx context.Context, number int, capability []byte) Answer
 	// Object carries out a request for an object, whose Ticket is zero. What it says is in the

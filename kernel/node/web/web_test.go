@@ -70,7 +70,8 @@ func text() Site {
 		Profile: func(_ context.Context, name string, d time.Duration) Answer {
 			return Page(fmt.Sprintf("%s for %v\n", name, d))
 		},
-		Log: func(after uint64) Answer { return Page(fmt.Sprintf("log %d\n", after)) },
+		Log:  func(after uint64) Answer { return Page(fmt.Sprintf("log %d\n", after)) },
+		Tape: func(after uint64) Answer { return Page(fmt.Sprintf("tape %d\n", after)) },
 		Step: func(_ context.Context, n int, c []byte) Answer {
 			return Page(fmt.Sprintf("step %d %x\n", n, c))
 		},
@@ -139,6 +140,8 @@ func TestThePagesAreWhereTheyShouldBe(t *testing.T) {
 		{request("GET /debug/pprof/profile?seconds=2", ""), "profile for 2s\n"},
 		{request("GET /mesh/log", ""), "log 0\n"},
 		{request("GET /mesh/log?after=12", ""), "log 12\n"},
+		{request("GET /mesh/tape", ""), "tape 0\n"},
+		{request("GET /mesh/tape?after=12", ""), "tape 12\n"},
 		{request("GET http://n/mesh", ""), "mesh\n"},
 		{request("POST /mesh/step/7", "cap="), "step 7 \n"},
 		{request("POST /mesh/step/12", "cap=AQID"), "step 12 010203\n"},
@@ -187,6 +190,7 @@ func TestABadRequestGetsALineThatSaysWhatIsWrong(t *testing.T) {
 		{request("GET /mesh/log?after=1&after=2", ""), 400, "after=N"},
 		{request("GET /mesh/log?after=99999999999999999999", ""), 400, "after=N"},
 		{request("GET /mesh/log?before=1", ""), 400, "after=N"},
+		{request("GET /mesh/tape?after=-1", ""), 400, "after=N"},
 		{request("POST /mesh/step/", "cap="), 404, "steps are numbered"},
 		{request("POST /mesh/step/one", "cap="), 404, "steps are numbered"},
 		{request("POST /mesh/step/01", "cap="), 404, "steps are numbered"},
