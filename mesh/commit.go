@@ -147,12 +147,13 @@ func (n *Node) replicate(who from, q *wire.RouteReq, o *route.Object) {
 // stamp makes the staged record of c under the current epoch. The version is kept when it has been
 // stamped before: under an epoch of its own a version is used once.
 func (n *Node) stamp(c *commit, o *route.Object) {
-	r := record.Record{Epoch: n.view().Epoch, Version: o.Record.Version + 1, Request: c.q.Request,
-		RequestDigest: c.q.Digest(), Value: c.q.Value}
+	r := &o.Staged
+	r.Epoch, r.Version = n.view().Epoch, o.Record.Version+1
+	r.Request, r.RequestDigest, r.Value = c.q.Request, c.q.Digest(), c.q.Value
 	r.Window = o.Record.Window
-	r.Window.Remember(&c.q, n.promise(r.Version))
+	r.Window.RememberAs(&c.q, r.RequestDigest, n.promise(r.Version))
 	r.Seal(o.ID)
-	o.Staged, o.StagedAt = r, n.now
+	o.StagedAt = n.now
 	o.Held, o.Owed = o.Held[:0:0], n.now
 	c.acked = nil
 }
@@ -212,9 +213,8 @@ func (n *Node) publishStaged(o *route.Object) {
 	c := n.commits[i]
 	n.commits = slices.Delete(n.commits, i, i+1)
 	reply := n.promise(o.Staged.Version)
-	window := o.Record.Window // with the reads of meanwhile
-	window.Remember(&c.q, reply)
-	o.Staged.Window = window
+	o.Staged.Window = o.Record.Window // with the reads of meanwhile
+	o.Staged.Window.RememberAs(&c.q, o.Staged.RequestDigest, reply)
 	o.Publish()
 	o.Local = n.others() == 0
 	n.said(o.ID)

@@ -86,7 +86,7 @@ func (n *Node) homed(row *route.Object) {
 
 // keep stores a record of an object's home and returns the word to refuse it with, if any. Gaps are
 // allowed: local commits are not sent.
-func (n *Node) keep(o *route.Object, r record.Record) refusal.Word {
+func (n *Node) keep(o *route.Object, r *record.Record) refusal.Word {
 	newest := o.Newest()
 	switch {
 	case r.After(newest):
@@ -98,7 +98,7 @@ func (n *Node) keep(o *route.Object, r record.Record) refusal.Word {
 	if !o.Staged.IsZero() && r.Version > o.Staged.Version {
 		o.Publish() // its home makes a version only when the one before is published
 	}
-	o.Staged, o.StagedAt, o.Local = r, n.now, false
+	o.Staged, o.StagedAt, o.Local = *r, n.now, false
 	return refusal.OK
 }
 
@@ -139,7 +139,7 @@ func (n *Node) recordAtAuthority(s *session, epoch id.Epoch, m *wire.Record) {
 
 // replicated stores a member's commit, acknowledges it and passes it on. From the decision to
 // convict the member on, and before the epoch is durable as activated, nothing is acknowledged.
-func (n *Node) replicated(s *session, m *wire.Record, r record.Record) {
+func (n *Node) replicated(s *session, m *wire.Record, r *record.Record) {
 	e := n.members.Find(s.peer)
 	if e.Health == detect.Failed || e.Waiting(n.now) || !n.active() {
 		n.answerRecord(s, m, r.Digest, refusal.NotCurrent)
@@ -202,7 +202,7 @@ func (n *Node) recordAtMember(s *session, epoch id.Epoch, m *wire.Record) {
 }
 
 // copied stores a commit of another node.
-func (n *Node) copied(m *wire.Record, r record.Record) refusal.Word {
+func (n *Node) copied(m *wire.Record, r *record.Record) refusal.Word {
 	switch o := n.rowFor(m.Object); {
 	case o == nil:
 		return refusal.Full

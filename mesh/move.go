@@ -247,7 +247,7 @@ func (n *Node) activate(s *session, epoch id.Epoch) {
 	}
 	o := n.objects.Find(m.Object)
 	o.Lease, o.LeaseEpoch, o.Since = route.Active, m.MoveEpoch, m.Since
-	r := record.Record{Epoch: m.RecordEpoch, Version: m.Version, Request: m.Request,
+	r := &record.Record{Epoch: m.RecordEpoch, Version: m.Version, Request: m.Request,
 		RequestDigest: m.RequestDigest, Value: m.Value, Window: window}
 	if !r.IsZero() {
 		r.Seal(o.ID)

@@ -31,7 +31,7 @@ type proven struct {
 }
 
 // proof takes a record of a joiner.
-func (n *Node) proof(s *session, m *wire.Record, r record.Record) {
+func (n *Node) proof(s *session, m *wire.Record, r *record.Record) {
 	if s.admission.stage != stageProver {
 		n.answerRecord(s, m, r.Digest, refusal.NotCurrent)
 		return
@@ -39,12 +39,12 @@ func (n *Node) proof(s *session, m *wire.Record, r record.Record) {
 	i := slices.IndexFunc(s.proofs, func(p proven) bool { return p.object == m.Object })
 	switch {
 	case i >= 0:
-		s.proofs[i].record = r
+		s.proofs[i].record = *r
 	case len(s.proofs) == ObjectsMax:
 		n.answerRecord(s, m, r.Digest, refusal.Full)
 		return
 	default:
-		s.proofs = append(s.proofs, proven{m.Object, r})
+		s.proofs = append(s.proofs, proven{m.Object, *r})
 	}
 	n.answerRecord(s, m, r.Digest, refusal.OK)
 }
@@ -114,7 +114,7 @@ func (n *Node) takeProofs(from []*session) {
 			p := &s.proofs[i]
 			o := n.rowFor(p.object)
 			if o != nil && p.record.After(o.Newest()) {
-				o.Replace(p.record)
+				o.Replace(&p.record)
 				o.Held = []route.Holding{{Boot: s.boot, Digest: p.record.Digest}}
 			} else if o != nil && p.record.Digest == o.Newest().Digest {
 				o.Hold(s.boot, p.record.Digest)

@@ -292,7 +292,7 @@ func (n *Node) publish(g *staged, o *route.Object) {
 	r.Request, r.RequestDigest = g.q.Request, g.q.Digest()
 	r.Value = append(r.Value[:0:0], g.q.Value...)
 	reply := replay.Reply{Version: r.Version, Durability: wire.Local, Copies: 1}
-	r.Window.Remember(&g.q, reply)
+	r.Window.RememberAs(&g.q, r.RequestDigest, reply)
 	r.Seal(o.ID)
 	o.Local, o.Held, o.Owed = true, nil, 0
 	n.counted.commits++

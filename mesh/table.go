@@ -138,7 +138,7 @@ func (n *Node) dropUnkept(o *offer) {
 	for i := range n.objects.All() {
 		if row := &n.objects.All()[i]; !keeps(row) {
 			n.dropCommit(row.ID)
-			row.Replace(record.Record{})
+			row.Replace(new(record.Record))
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (n *Node) handOn(s *session, m *wire.RecordAck) {
 // stateRecord takes a row of the authority's table: one that this node has asked for, or one that
 // was handed over to the authority for the object's new home, which has had no lease yet.
 func (n *Node) stateRecord(s *session, epoch id.Epoch, m *wire.Record,
-	r record.Record) refusal.Word {
+	r *record.Record) refusal.Word {
 	switch {
 	case n.state == Joining && s.learning != 0 || n.offered() && n.member.offer.session == s.id:
 		o := n.rowFor(m.Object)
@@ -240,7 +240,7 @@ func (n *Node) joinState(s *session, m *wire.JoinState) {
 func (n *Node) forgetRecords() {
 	n.member.torn = true
 	for i := range n.objects.All() {
-		n.objects.All()[i].Replace(record.Record{})
+		n.objects.All()[i].Replace(new(record.Record))
 	}
 }
 
@@ -341,7 +341,7 @@ func (n *Node) holders() []id.Node {
 
 // handedOver takes a local commit from the former home of an object, unless the new one may have
 // served already.
-func (n *Node) handedOver(s *session, m *wire.Record, r record.Record) {
+func (n *Node) handedOver(s *session, m *wire.Record, r *record.Record) {
 	o := n.objects.Find(m.Object)
 	if o == nil || o.Former == 0 || o.Former != s.boot || n.state != Joined ||
 		o.Home == n.self && !n.awaits(o.ID) {

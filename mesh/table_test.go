@@ -21,7 +21,7 @@ func tableOf(t *testing.T, ms ...*wire.Record) wire.Table {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum.Add(m.Object, &r)
+		sum.Add(m.Object, r)
 	}
 	return sum.Table()
 }

@@ -6,7 +6,8 @@
 // epoch and version are the same record, and their digests say so. The window of remembered
 // requests travels with a record and is no part of the digest: reads change it at the home alone.
 //
-// A Record is a value: Value is replaced and never changed in place.
+// A Record is a value: Value is replaced and never changed in place. It has a kilobyte, so that
+// functions hand it on by its address.
 package record
 
 import (
@@ -63,13 +64,13 @@ func (r *Record) Message(m wire.Record) *wire.Record {
 }
 
 // Of returns the record in a frame. The error is that of a window that no node encodes.
-func Of(m *wire.Record) (Record, error) {
-	w, err := replay.Parse(m.Window)
-	if err != nil {
-		return Record{}, err
+func Of(m *wire.Record) (*Record, error) {
+	r := &Record{Epoch: m.Epoch, Version: m.Version, Request: m.Request,
+		RequestDigest: m.RequestDigest, Value: m.Value}
+	var err error
+	if r.Window, err = replay.Parse(m.Window); err != nil {
+		return nil, err
 	}
-	r := Record{Epoch: m.Epoch, Version: m.Version, Request: m.Request,
-		RequestDigest: m.RequestDigest, Value: m.Value, Window: w}
 	r.Seal(m.Object)
 	return r, nil
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"errors"
+	"slices"
 
 	"golang.org/x/crypto/cryptobyte"
 
@@ -16,6 +17,10 @@ import (
 //	count 1, then for each mark: client 16, boot 8, sequence 8
 //
 // At most 8*59 + 8*32 + 2 = 730 bytes: below wire.WindowMax. No bytes at all are the empty window.
+const (
+	entrySize = 16 + 8 + 8 + 16 + 1 + 8 + 1 + 1
+	markSize  = 16 + 8 + 8
+)
 
 // ErrMalformed is the error for bytes that Append does not produce.
 var ErrMalformed = errors.New("replay: malformed window")
@@ -25,7 +30,7 @@ func (w *Window) Append(dst []byte) []byte {
 	if w.n == 0 {
 		return dst // without a remembered request there is no mark either
 	}
-	b := cryptobyte.NewBuilder(dst)
+	b := cryptobyte.NewBuilder(slices.Grow(dst, 2+w.n*entrySize+w.marked*markSize))
 	b.AddUint8(uint8(w.n))
 	for i := range w.n {
 		e := &w.entries[i]

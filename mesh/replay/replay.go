@@ -84,11 +84,15 @@ func (w *Window) Check(q *wire.RouteReq, since id.Epoch) (Verdict, refusal.Word,
 }
 
 // Remember adds an executed request and its reply, evicting the oldest when the window is full.
-func (w *Window) Remember(q *wire.RouteReq, r Reply) {
+func (w *Window) Remember(q *wire.RouteReq, r Reply) { w.RememberAs(q, q.Digest(), r) }
+
+// RememberAs is Remember for a request whose digest is known already: it costs more than all the
+// rest.
+func (w *Window) RememberAs(q *wire.RouteReq, digest id.Digest, r Reply) {
 	if w.n == Max {
 		w.evict()
 	}
-	w.entries[w.n] = entry{q.Request, q.Digest(), q.Op, r}
+	w.entries[w.n] = entry{q.Request, digest, q.Op, r}
 	w.n++
 }
 

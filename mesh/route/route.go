@@ -97,13 +97,14 @@ func (o *Object) Newest() *record.Record {
 // Publish ends the doubt about the staged record.
 func (o *Object) Publish() {
 	if !o.Staged.IsZero() {
-		o.Record, o.Staged, o.StagedAt, o.Local = o.Staged, record.Record{}, 0, false
+		o.Replace(&o.Staged)
 	}
 }
 
 // Replace makes r the one record of the row, published.
-func (o *Object) Replace(r record.Record) {
-	o.Record, o.Staged, o.StagedAt, o.Local = r, record.Record{}, 0, false
+func (o *Object) Replace(r *record.Record) {
+	o.Record = *r // before it is cleared, if it is the staged one
+	o.Staged, o.StagedAt, o.Local = record.Record{}, 0, false
 }
 
 // Hold notes that a boot holds the record of this digest.

@@ -41,7 +41,8 @@ func (m *RouteReq) Digest() id.Digest {
 }
 
 func signed(domain string, node []byte, fields func(*codec)) []byte {
-	b := cryptobyte.NewBuilder(append([]byte(domain), node...))
+	const room = 256 // for most of what is signed or digested
+	b := cryptobyte.NewBuilder(append(append(make([]byte, 0, room), domain...), node...))
 	c := codec{out: b}
 	fields(&c)
 	if c.bad {

@@ -37,6 +37,9 @@ func Size(prefix [PrefixSize]byte) (int, error) {
 // zero is that of a sender without a view. It panics when Parse would refuse the frame: a message
 // is checked by whoever makes it.
 func Append(dst []byte, epoch id.Epoch, m Message) []byte {
+	if dst == nil {
+		dst = make([]byte, 0, room(m))
+	}
 	start := len(dst)
 	b := cryptobyte.NewBuilder(append(dst, make([]byte, PrefixSize)...))
 	kind := m.Kind()
@@ -57,9 +60,25 @@ func Append(dst []byte, epoch id.Epoch, m Message) []byte {
 	return out
 }
 
+// room is enough for the frame of m, for most kinds more or less: a buffer that has to grow is
+// copied each time. The value and the window of a record are by far the longest fields.
+func room(m Message) int {
+	switch m := m.(type) {
+	case *RouteReq:
+		return 256 + len(m.Value)
+	case *RouteRep:
+		return 128 + len(m.Value)
+	case *Record:
+		return 192 + len(m.Value) + len(m.Window)
+	case *Forward:
+		return 64 + len(m.Frame)
+	}
+	return 128
+}
+
 // Valid reports whether m keeps the rules of its kind, so that Append encodes it.
 func Valid(m Message) bool {
-	c := codec{out: cryptobyte.NewBuilder(nil)}
+	c := codec{out: cryptobyte.NewBuilder(make([]byte, 0, room(m)))}
 	m.fields(&c)
 	return !c.bad
 }
