@@ -54,6 +54,7 @@ type admission struct {
 	over      id.Boot  // which boot in the view it is to replace, 0 for none
 	probe     id.Nonce // what that boot was asked with
 	proof     id.Epoch // of the certificate that came with the Join, 0 for none
+	digest    id.Digest
 	until     when.Instant
 }
 
@@ -124,7 +125,7 @@ func (n *Node) judgeJoin(s *session, m *wire.Join) refusal.Word {
 	case !ed25519.Verify(s.key, wire.SignedJoin(m, s.peer), m.Signature[:]):
 		return refusal.BadSignature
 	}
-	a.proof = 0
+	a.proof = 0 // also of another's certificate: it says nothing of what this boot holds
 	if len(m.Certificate) == 0 {
 		return refusal.OK
 	}
@@ -135,7 +136,10 @@ func (n *Node) judgeJoin(s *session, m *wire.Join) refusal.Word {
 		return refusal.Malformed
 	}
 	n.compare(&c.View)
-	a.proof = c.View.Epoch
+	n.showsFork(&c.View)
+	if c.View.HasBoot(s.peer, s.boot) {
+		a.proof, a.digest = c.View.Epoch, c.View.Digest()
+	}
 	return refusal.OK
 }
 

@@ -24,7 +24,7 @@ import (
 //	                        lab=off, objects=N for the first N lab objects only; acks=all is
 //	                        without leases, and without the lab
 //	twin NAME               adds NAME-twin, a machine with the same key
-//	config NAME OPTION      before its boot: allow=none, fail=MS
+//	config NAME OPTION      before its boot: allow=none, fail=MS, epoch=N, marks=...
 //	boot NAME               switches a machine on
 //	connect NAME            opens a session from a member to the authority
 //	disconnect NAME         ends all of its sessions, at both ends
@@ -35,6 +35,7 @@ import (
 //	halt NAME MS            stops a machine and its counter, as a monitor does a virtual machine
 //	delay NAME MS           how long frames take on its present sessions, each way
 //	kill NAME               switches a machine off without a word
+//	start-empty NAME        the operator's word that an authority may start with nothing
 //	stop NAME | cont NAME   a machine does not run, its counter does
 //	clock NAME MS           sets its counter forward, or back when negative
 //	keep NAME               remembers the latest frame of each kind that it has got
@@ -156,6 +157,8 @@ func machineCommand(w *world, d *datadriven.TestData, m *machine) {
 		}
 	case "kill":
 		w.kill(m)
+	case "start-empty":
+		w.step(m, mesh.StartEmpty{})
 	case "stop":
 		m.stopped = true
 	case "cont":
@@ -185,6 +188,8 @@ func configure(w *world, d *datadriven.TestData, m *machine) {
 			m.config.Root = public(keyOf(a.Vals[0]))
 		case "both":
 			m.config.Both = true
+		case "epoch":
+			m.config.Epoch = id.Epoch(number(w.t, d, a.Vals[0]))
 		case "marks":
 			m.marks = marksOf(w.t, d, a.Vals)
 		case "chip":

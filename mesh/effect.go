@@ -50,8 +50,8 @@ type Persist struct{ Marks Marks }
 // Print is one line of evidence, complete with its at=: it goes to the console and into the ring.
 type Print struct{ Line evidence.Line }
 
-// Answer ends a LabStep or a Request. When Status is Done, Lines are the rows that it caused; there
-// are none for a Request that was refused before it began.
+// Answer ends a LabStep, a Request or a StartEmpty. When Status is Done, Lines are the rows that it
+// caused; there are none for a Request that was refused before it began.
 type Answer struct {
 	Ticket Ticket
 	Status AnswerStatus

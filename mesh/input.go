@@ -83,6 +83,11 @@ type Request struct {
 // Persisted answers Persist: the marks are in both slots and were read back, or Err says why not.
 type Persisted struct{ Err PersistError }
 
+// StartEmpty is the operator's word to an authority without a view, which waits for a proof of what
+// there was: when its quarantine is over and nobody proves anything, it may start with nothing. The
+// answer comes in this step.
+type StartEmpty struct{ Ticket Ticket }
+
 // PersistError is how making marks durable can fail.
 type PersistError uint8
 
@@ -93,15 +98,16 @@ const (
 	PersistHigher              // it holds higher ones than this node knows of: somebody else writes
 )
 
-func (Persisted) input() {}
-func (Tick) input()      {}
-func (LinkUp) input()    {}
-func (LinkDown) input()  {}
-func (Frame) input()     {}
-func (Drained) input()   {}
-func (Rechecked) input() {}
-func (LabStep) input()   {}
-func (Request) input()   {}
+func (Persisted) input()  {}
+func (StartEmpty) input() {}
+func (Tick) input()       {}
+func (LinkUp) input()     {}
+func (LinkDown) input()   {}
+func (Frame) input()      {}
+func (Drained) input()    {}
+func (Rechecked) input()  {}
+func (LabStep) input()    {}
+func (Request) input()    {}
 
 // Status is what a node says of itself (GET /mesh).
 type Status struct {

@@ -15,12 +15,13 @@ import (
 // the authority knows who can tell it the truth.
 type Marks struct {
 	Signed    id.Epoch // highest epoch ever signed
-	Activated id.Epoch // highest epoch under which anything was acknowledged or served
+	Activated id.Epoch // highest one under which anything was acknowledged or served, 0: not known
 	NeverRan  bool     // from provisioning, cleared before the first signature
 	MayEmpty  bool     // one shot, by the operator: may start although nobody proves a state
 
 	// Lost says that neither slot could be read. The authority then refuses to run, unless the
-	// operator has set an epoch above every certificate (Config.Epoch above 1).
+	// operator has set an epoch above every certificate (Config.Epoch above 1): that is what it may
+	// sign from, and says nothing of what was activated.
 	Lost bool
 }
 
@@ -30,9 +31,9 @@ type Marks struct {
 //	 |                                                  ^
 //	 +-> quarantined, for F --nobody was there------- (MayEmpty)
 //	        | collects Joins     |
-//	        |                    +-> unproven: waits for a prover
+//	        |                    +-> unproven: waits for a prover, or for the operator (StartEmpty)
 //	        v                             |
-//	     one whose certificate is at least Activated: a view of it and of itself, at Signed + 1
+//	     one that proves the newest state (proof.go): a view of it and of itself, at Signed + 1
 //
 // While it is quarantined, members of before it was restarted may hold leases, and what it knows is
 // older than what they know: it signs nothing, acknowledges nothing and serves nothing.
@@ -71,7 +72,7 @@ func (n *Node) founded() {
 	}
 	n.marks = *m
 	if m.Lost && n.c.Epoch > 1 {
-		n.marks = Marks{Signed: n.c.Epoch - 1, Activated: n.c.Epoch - 1, MayEmpty: true}
+		n.marks = Marks{Signed: n.c.Epoch - 1}
 	} else if m.Lost {
 		n.halt(refusal.NoAuthority, evidence.New("mesh-fail", "refused").Str("reason", "marks"))
 		return
@@ -144,6 +145,21 @@ func (n *Node) recover() {
 		n.authority.waiting = true
 		n.print(evidence.New("mesh-fail", "refused").Str("reason", "unproven"))
 	}
+}
+
+// startEmpty takes the operator's word that this authority may start although nobody proves a
+// state. It is for one that waits: whoever has a view needs none.
+func (n *Node) startEmpty(in StartEmpty) {
+	status := Done
+	switch {
+	case n.c.Role != Authority:
+		status = WrongRole
+	case n.state == Joined || n.halted != refusal.OK:
+		status = WrongOrder
+	default:
+		n.marks.MayEmpty = true
+	}
+	n.out.add(Answer{Ticket: in.Ticket, Status: status})
 }
 
 // add puts the boot that a session names into the change, admitted by that epoch.

@@ -2,12 +2,15 @@ package mesh_test
 
 import (
 	"crypto/ed25519"
+	"reflect"
+	"slices"
 	"testing"
 
 	"holdfast/mesh"
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/timing"
+	"holdfast/mesh/view"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -45,11 +48,21 @@ func (s *solo) wanted() (mesh.Marks, bool) {
 
 // proves plays a join with a certificate of an epoch, of none for 0, by a node without records.
 func (s *solo) proves(session mesh.Session, key ed25519.PrivateKey, epoch id.Epoch) {
+	s.provesBy(session, key, trioView(epoch))
+}
+
+// trioView is the view of the authority, n1 and n2, whose boots have one number.
+func trioView(epoch id.Epoch) view.View {
+	return viewOf(epoch, true, map[*ed25519.PrivateKey]id.Boot{&rootKey: rootBoot, &n1Key: n1Boot,
+		&n2Key: n1Boot})
+}
+
+func (s *solo) provesBy(session mesh.Session, key ed25519.PrivateKey, v view.View) {
 	s.step(mesh.LinkUp{Session: session, Key: public(key)})
 	s.gets(session, 0, &wire.JoinReq{Boot: n1Boot})
 	j := signedJoin(key, n1Boot, latest[*wire.Challenge](s))
-	if epoch > 0 {
-		j.Certificate = certificate(pairView(epoch, true), rootKey)
+	if v.Epoch > 0 {
+		j.Certificate = certificate(v, rootKey)
 		sign(j, key)
 	}
 	s.gets(session, 0, j)
@@ -65,11 +78,42 @@ func TestARestartedAuthoritySignsFromTheEndOfItsQuarantineOn(t *testing.T) {
 	}, from}.test(t)
 }
 
+// proofs are certificates that two joiners show, and whom the next view has then, nobody for none.
+type proofs struct {
+	n1, n2  id.Epoch
+	members []string
+}
+
+// test has two nodes show their certificates to an authority in quarantine and looks at what it
+// does afterwards.
+func (p proofs) test(t *testing.T, s *solo) {
+	signed := max(s.config.Marks.Signed, s.config.Epoch-1)
+	s.proves(1, n1Key, p.n1)
+	s.proves(2, n2Key, p.n2)
+	s.tickAt(timing.FailMS)
+	if _, signs := s.wanted(); signs != (p.members != nil) {
+		t.Fatalf("signs a view: %v", signs)
+	}
+	if p.members == nil {
+		if !s.has("mesh-fail: refused reason=unproven") {
+			t.Error("not said")
+		}
+		return
+	}
+	if m := s.durable(); m.Signed != signed+1 || m.Activated != s.config.Marks.Activated {
+		t.Errorf("marks %+v", m)
+	}
+	for _, name := range []string{"n1", "n2"} {
+		of := func(m mesh.MemberStatus) bool { return m.ID == id.NodeOf(public(keyOf(name))) }
+		in := slices.ContainsFunc(s.node.Status(s.now).Members, of)
+		if in != slices.Contains(p.members, name) {
+			t.Errorf("%s is in the view: %v", name, in)
+		}
+	}
+}
+
 func TestOnlyTheNewestCertificateProves(t *testing.T) {
-	for name, c := range map[string]struct {
-		n1, n2  id.Epoch // certificates
-		members []string // of the next view, nil for none
-	}{
+	for name, p := range map[string]proofs{
 		"the newest of two":            {2, 3, []string{"n2"}},
 		"two of the same":              {3, 3, []string{"n1", "n2"}},
 		"the newest, and none":         {2, 0, []string{"n1"}},
@@ -79,37 +123,127 @@ func TestOnlyTheNewestCertificateProves(t *testing.T) {
 		"two of before what was, both": {1, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := marked(t, mesh.Marks{Signed: 3, Activated: 2})
-			s.proves(1, n1Key, c.n1)
-			s.proves(2, n2Key, c.n2)
-			s.tickAt(timing.FailMS)
-			if _, signs := s.wanted(); signs != (c.members != nil) {
-				t.Fatalf("signs a view: %v", signs)
+			p.test(t, marked(t, mesh.Marks{Signed: 3, Activated: 2}))
+		})
+	}
+}
+
+// lostMarks is an authority whose marks were lost, and whose operator has set an epoch.
+func lostMarks(t *testing.T, epoch id.Epoch) *solo {
+	c := soloConfig(rootKey, rootBoot)
+	c.Marks, c.Epoch = &mesh.Marks{Lost: true}, epoch
+	return newSolo(t, c)
+}
+
+// What was activated last is lost with the marks. A member that was removed long ago must not pass
+// for the newest, so everybody has to be there.
+func TestWithoutMarksTheNewestProvesWhenEverybodyShowsOne(t *testing.T) {
+	for name, p := range map[string]proofs{
+		"the newest of two":    {2, 3, []string{"n2"}},
+		"two of the same":      {3, 3, []string{"n1", "n2"}},
+		"the newest, and none": {0, 3, nil},
+		"the first, and none":  {1, 0, nil},
+		"nobody who has one":   {0, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.test(t, lostMarks(t, 100))
+			cut := marked(t, mesh.Marks{Signed: 99}) // it lost its power before that was activated
+			p.test(t, cut)
+		})
+	}
+}
+
+func TestWithoutMarksTheWaitEndsWhenTheLastOneIsThere(t *testing.T) {
+	s := lostMarks(t, 100)
+	s.proves(1, n1Key, 3)
+	s.tickAt(timing.FailMS)
+	s.step(mesh.LinkDown{Session: 1})
+	s.proves(2, n2Key, 2)
+	if _, signs := s.wanted(); signs {
+		t.Fatal("signs, and who showed the newest has gone")
+	}
+	s.proves(3, n1Key, 3)
+	if m := s.durable(); m.Signed != 100 || m.Activated != 0 {
+		t.Errorf("marks %+v", m)
+	}
+	s.durable()
+	if m, _ := s.wanted(); s.node.Epoch() != 100 || m != (mesh.Marks{}) {
+		t.Errorf("epoch %d, wants %+v", s.node.Epoch(), m)
+	}
+}
+
+func TestACertificateProvesNothingOfWhoIsNotInIt(t *testing.T) {
+	s := marked(t, mesh.Marks{Signed: 3, Activated: 2})
+	s.provesBy(1, n2Key, pairView(3, true))
+	s.tickAt(timing.FailMS)
+	if _, signs := s.wanted(); signs {
+		t.Error("another's certificate proves")
+	}
+}
+
+func TestTwoViewsUnderOneNumberProveAFork(t *testing.T) {
+	for _, s := range []*solo{lostMarks(t, 100), marked(t, mesh.Marks{Signed: 3, Activated: 2})} {
+		s.proves(1, n1Key, 3)
+		s.provesBy(2, n2Key, viewOf(3, true, map[*ed25519.PrivateKey]id.Boot{&rootKey: rootBoot,
+			&n2Key: n1Boot}))
+		s.tickAt(timing.FailMS)
+		if _, signs := s.wanted(); signs || !s.has("mesh-fail: fork epoch=3") {
+			t.Errorf("signs %v, and says\n%v", signs, s.lines)
+		}
+	}
+}
+
+func TestTheOperatorsWordStartsAnAuthorityThatWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		s      *solo
+		starts bool
+	}{
+		"nobody proves anything":         {marked(t, mesh.Marks{Signed: 3, Activated: 2}), true},
+		"marks were lost, epoch is set":  {lostMarks(t, 100), true},
+		"marks were lost, and no epoch":  {lostMarks(t, 1), false},
+		"it is in its quarantine, early": {marked(t, mesh.Marks{Signed: 99, Activated: 2}), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := c.s
+			if name != "it is in its quarantine, early" {
+				s.tickAt(timing.FailMS + 20_000)
 			}
-			if c.members == nil {
-				if !s.has("mesh-fail: refused reason=unproven") {
-					t.Error("not said")
-				}
-				return
+			s.step(mesh.StartEmpty{Ticket: 7})
+			want := mesh.Answer{Ticket: 7, Status: mesh.WrongOrder}
+			if c.starts {
+				want.Status = mesh.Done
 			}
-			if m := s.durable(); m.Signed != 4 || m.Activated != 2 {
-				t.Errorf("marks %+v", m)
+			if !reflect.DeepEqual(s.answers, []mesh.Answer{want}) {
+				t.Errorf("answers %+v", s.answers)
 			}
-			st := s.node.Status(s.now)
-			for _, name := range []string{"n1", "n2"} {
-				in := false
-				for _, m := range st.Members {
-					in = in || m.ID == id.NodeOf(public(keyOf(name)))
-				}
-				want := false
-				for _, m := range c.members {
-					want = want || m == name
-				}
-				if in != want {
-					t.Errorf("%s is in the view: %v", name, in)
+			if _, signs := s.wanted(); signs != (c.starts && s.now > 0) {
+				t.Fatalf("signs at %d: %v", s.now, signs)
+			}
+			s.tickAt(max(s.now+1, timing.FailMS))
+			if _, signs := s.wanted(); signs != c.starts {
+				t.Fatalf("signs: %v", signs)
+			}
+			if c.starts {
+				if m := s.durable(); m.MayEmpty {
+					t.Error("the word is good twice")
 				}
 			}
 		})
+	}
+}
+
+func TestTheOperatorsWordMeansNothingToOneThatRuns(t *testing.T) {
+	s := marked(t, mesh.Marks{NeverRan: true})
+	s.durable()
+	s.durable()
+	s.step(mesh.StartEmpty{})
+	if len(s.answers) != 1 || s.answers[0].Status != mesh.WrongOrder {
+		t.Errorf("answers %+v", s.answers)
+	}
+	s.now += timing.PauseMS + 1
+	s.step(mesh.Tick{})
+	if m, ok := s.wanted(); !ok || m.MayEmpty {
+		t.Errorf("it remembers: %v, %+v", ok, m)
 	}
 }
 

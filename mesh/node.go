@@ -112,6 +112,8 @@ func (n *Node) Step(now when.Instant, in Input, out *Effects) {
 		n.readSecond(in.Second)
 	case Persisted:
 		n.persisted(in)
+	case StartEmpty:
+		n.startEmpty(in)
 	case LinkUp:
 		n.linkUp(in)
 	case LinkDown:

@@ -3,10 +3,12 @@ package mesh
 import (
 	"slices"
 
+	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
 	"holdfast/mesh/record"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
+	"holdfast/mesh/view"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -20,6 +22,11 @@ import (
 //	authority                      joiner
 //	JoinState{want}   --------->   Record{proof} ..., each acknowledged
 //	                  <---------   JoinReady{table}: that was all
+//
+// How new is new enough, the mark Activated says. An authority whose marks were lost does not know
+// it: a member that was removed long ago would bring its old state back. It waits until every node
+// that may be a member is there with a certificate, all at a time. Nobody else can hold a newer one
+// then, so the newest of these is what there is (docs/decisions/0011-wiped-marks.md).
 
 // proofMS is how long after its quarantine an authority waits for a prover that is still sending.
 const proofMS = 6_000
@@ -87,6 +94,9 @@ func (n *Node) giveProof(s *session) {
 // provers are the sessions whose joiners prove the newest epoch, and whether it pays to wait for
 // one of them that is still sending.
 func (n *Node) provers() (ready []*session, wait bool) {
+	if n.marks.Activated == 0 && !n.everybodyProves() {
+		return nil, false
+	}
 	newest := max(1, n.marks.Activated)
 	for i := range n.sessions {
 		if a := &n.sessions[i].admission; a.stage == stageProver {
@@ -105,6 +115,32 @@ func (n *Node) provers() (ready []*session, wait bool) {
 		}
 	}
 	return ready, wait
+}
+
+// everybodyProves reports whether every node that may be a member shows a certificate now.
+func (n *Node) everybodyProves() bool {
+	for _, peer := range n.c.Allow {
+		shows := func(s session) bool {
+			return s.peer == peer && s.admission.stage == stageProver && s.admission.proof > 0
+		}
+		if !slices.ContainsFunc(n.sessions, shows) {
+			return false
+		}
+	}
+	return true
+}
+
+// showsFork halts the authority when two joiners show two views of one epoch: there are two
+// histories, and no state to go on with.
+func (n *Node) showsFork(v *view.View) {
+	for i := range n.sessions {
+		a := &n.sessions[i].admission
+		if a.stage == stageProver && a.proof == v.Epoch && a.digest != v.Digest() {
+			n.halt(refusal.Fork, evidence.New("mesh-fail", "fork").Epoch("epoch", v.Epoch).
+				Digest("have", a.digest).Digest("got", v.Digest()))
+			return
+		}
+	}
 }
 
 // takeProofs makes the provers' records this authority's own: of each object the newest.

@@ -269,7 +269,7 @@ func TestARestartedAuthorityWaitsForAProverThatIsStillSending(t *testing.T) {
 		s.step(mesh.LinkUp{Session: 2, Key: public(n1Key)})
 		s.gets(2, 0, &wire.JoinReq{Boot: n1Boot})
 		j := signedJoin(n1Key, n1Boot, latest[*wire.Challenge](s))
-		j.Certificate = certificate(pairView(2, true), rootKey)
+		j.Certificate = certificate(trioView(2), rootKey)
 		sign(j, n1Key)
 		s.gets(2, 0, j)
 		m := madeBy("lab-0", n1ID, n1Boot, 2, 3, "proof")

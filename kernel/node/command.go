@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"holdfast/kernel/node/web"
+	"holdfast/mesh"
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/refusal"
 )
 
 // logShown is how many lines of evidence the command log shows unless it is told another number.
@@ -38,6 +40,8 @@ func commands() []command {
 		{"net", "", "what the network counts", (*Node).netCommand},
 		{"env", "get [NAME] | set NAME=VALUE | unset NAME", "the environment of the next boot",
 			(*Node).envCommand},
+		{"start-empty", "", "let an authority that waits for a proof start with nothing",
+			(*Node).startEmptyCommand},
 		{"reboot", "", "reset the board", (*Node).rebootCommand},
 		{"poweroff", "", "switch the board off", (*Node).poweroffCommand},
 	}
@@ -169,6 +173,29 @@ func (n *Node) sayFigures(say say, prefixes ...string) bool {
 			}
 		}
 	})
+	return true
+}
+
+// startEmptyCommand is the operator's word that nobody is left who holds anything.
+func (n *Node) startEmptyCommand(ctx context.Context, say say, words []string) bool {
+	if len(words) != 0 {
+		return false
+	}
+	if n.loop == nil {
+		say("this node has no mesh")
+		return true
+	}
+	a, w := n.ask(ctx, func(t mesh.Ticket) mesh.Input { return mesh.StartEmpty{Ticket: t} })
+	switch {
+	case w != refusal.OK:
+		say(w.String())
+	case a.Status == mesh.WrongRole:
+		say("nothing changed: this node is no authority")
+	case a.Status == mesh.WrongOrder:
+		say("nothing changed: it has a view, or its marks are lost and mesh.epoch is not set")
+	default:
+		say("it starts with nothing, unless somebody proves a state before its quarantine is over")
+	}
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"holdfast/mesh"
 	"holdfast/mesh/id"
 	"holdfast/nvram"
+	"holdfast/nvram/config"
 )
 
 // loadMarks gives the authority's protocol what its NVRAM says of earlier boots (rule L8). Marks
@@ -31,6 +32,9 @@ func (n *Node) loadMarks(store *nvram.Store) {
 			n.mesh.Epoch = 1
 		}
 		return
+	}
+	if n.mesh.Epoch > config.EpochDefault && !m.NeverRan {
+		n.log.Note("marks: mesh.epoch has done its work: env unset mesh.epoch")
 	}
 	*n.mesh.Marks = mesh.Marks{
 		Signed: id.Epoch(m.Signed), Activated: id.Epoch(m.Activated),

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -165,13 +166,17 @@ func TestAnAuthorityThatLostItsMarksNeedsAnEpochAboveThem(t *testing.T) {
 					slot(c, copy)[nvram.MarksPageBytes]++ // the page that was written last
 				}
 				test.lost(c)
-				a := w.boot(c)
+				a := w.sitDown(c)
 				if !test.runs {
 					has(t, a.await("mesh-fail", "refused"), "reason=marks")
 					<-time.After(time.Minute)
 					has(t, a.status("/mesh")[0], "mutable=0")
+					a.types("")
+					a.has("start-empty", "nothing changed: it has a view, or its marks are lost")
 					return
 				}
+				a.types("")
+				a.has("start-empty", "it starts with nothing, unless")
 				view := a.await("mesh-view", "installed")
 				has(t, view, strings.Replace(test.epoch, "mesh.", "", 1), "members=1")
 				if at, _ := view.GetInstant("at"); int64(at) < timing.FailMS {
@@ -180,6 +185,38 @@ func TestAnAuthorityThatLostItsMarksNeedsAnEpochAboveThem(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhatAMemberHoldsOutlivesTheMarks: without marks, and with the operator's epoch, an authority
+// waits for the member and takes its state. Booted once more, it does without mesh.epoch.
+func TestWhatAMemberHoldsOutlivesTheMarks(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a, _ := w.pair()
+		a.awaitObject(homedAt(t, root), root, 2)
+		a.kill()
+		c := a.chip.(nvram.Memory)
+		wipe(slot(c, nvram.CopyA))
+		wipe(slot(c, nvram.CopyB))
+		p := w.sitDown(c)
+		has(t, p.await("mesh-fail", "refused"), "reason=marks")
+		p.types("")
+		p.has("env set mesh.epoch=100", "env: stored")
+		p.kill()
+		a = w.boot(c)
+		has(t, a.await("mesh-join", "confirmed"), "epoch=100", "snapshot="+snapshot(root, member))
+		name := homedAt(t, root)
+		auth := authorization(token(name, root, 100), root.key)
+		if got := a.object("GET", name, "", auth); got.status != 200 || got.body != "v" {
+			t.Errorf("afterwards: %d %q", got.status, got.body)
+		}
+		a.kill()
+		a = w.boot(c)
+		has(t, a.await("mesh-join", "confirmed"), "epoch=101")
+		if !slices.Contains(a.console.ended(),
+			"node: marks: mesh.epoch has done its work: env unset mesh.epoch") {
+			t.Error("nobody says that mesh.epoch is of no use any more")
+		}
+	})
 }
 
 func TestAnAuthorityThatNobodyProvesAnythingTo(t *testing.T) {

@@ -109,6 +109,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		p.wants("  ")
 		p.wants("rebot", "no such command: help lists them")
 		for _, wrong := range []string{"help me", "mesh 1", "homes x", "threads x", "mem x", "net x",
+			"start-empty 1",
 			"log 0", "log 257", "log x", "log 1 2", "reboot now", "poweroff x", "env", "env get a b",
 			"env set", "env set x", "env unset", "env unset a b", "env put a=b"} {
 			p.has(wrong, "usage: "+strings.Fields(wrong)[0])
@@ -127,6 +128,23 @@ func TestEveryCommandAnswers(t *testing.T) {
 	})
 }
 
+func TestTheOperatorLetsAnAuthorityStartWithNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := chip(t, rootEnv(), &root, true)
+		setMarks(t, c, nvram.Marks{Signed: 7, Activated: 7})
+		p := w.sitDown(c)
+		p.awaitNth(2, "mesh-fail", "refused")
+		m := w.sitDown(chip(t, memberEnv(), &member, true))
+		p.types("")
+		m.types("")
+		m.wants("start-empty", "nothing changed: this node is no authority")
+		p.wants("start-empty",
+			"it starts with nothing, unless somebody proves a state before its quarantine is over")
+		has(t, p.await("mesh-view", "installed"), "epoch=8")
+		p.has("start-empty", "nothing changed: it has a view")
+	})
+}
+
 func TestANodeWithoutAMeshHasAConsoleToo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.sitDown(filled(0xff)(t))
@@ -134,6 +152,7 @@ func TestANodeWithoutAMeshHasAConsoleToo(t *testing.T) {
 		p.has("mesh", "node id=none role=none mesh=single")
 		p.has("homes", "disabled: mesh=single reason=no-peer")
 		p.wants("env get", "env: empty")
+		p.wants("start-empty", "this node has no mesh")
 	})
 }
 

@@ -64,7 +64,9 @@ func (c *chip) goOn(w *world) {
 	default:
 		c.slots[c.writing] = slot{true, c.marks}
 		c.writing++
-		done = c.writing == len(c.slots)
+		if done = c.writing == len(c.slots); done {
+			w.machines[0].config.Epoch = 1 // the operator's has done its work
+		}
 	}
 	if !done {
 		c.at = w.now + w.plan.chip
@@ -87,9 +89,12 @@ func (c *chip) wipe() { c.slots = [2]slot{} }
 // damage ruins one slot while the machine is off.
 func (c *chip) damage(i int) { c.slots[i].whole = false }
 
-// operator says that the authority may start although nobody proves a state. It does so to a chip
-// that can be read only; else it is asked for an epoch instead (mesh.Marks.Lost).
-func (c *chip) operator() {
+// lost reports whether the authority could read nothing of it.
+func (c *chip) lost() bool { return !c.slots[0].whole && !c.slots[1].whole }
+
+// mayEmpty says on a chip that can be read that the authority may start although nobody proves a
+// state.
+func (c *chip) mayEmpty() {
 	for i := range c.slots {
 		c.slots[i].marks.MayEmpty = true
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"holdfast/mesh"
 	"holdfast/mesh/id"
 )
 
@@ -80,10 +81,12 @@ func (w *world) storm() {
 // The bounds of recovery. The longest chain of waits is the ten minutes of a degraded node; then a
 // refused joiner's 5 s, a probe of one, a fence of 7.5 s and a request period of 2 s; or a
 // conviction at 12 s and a join after it. The latter twice, for what was under way. An authority
-// that nobody can prove anything to waits for its operator, who comes after patience.
+// that nobody can prove anything to waits for its operator, who comes after patience, twice when
+// its chip has been wiped.
 const (
 	patience    = 40 * Second
-	recoveryMax = 600*Second + 40*Second + patience
+	visits      = 2
+	recoveryMax = 600*Second + 40*Second + visits*patience
 )
 
 // calm ends all trouble and waits until the mesh is whole.
@@ -108,8 +111,10 @@ func (w *world) calm() {
 		}
 	}
 	began := w.now
-	if !w.run(began+patience, w.whole) {
-		w.operator()
+	for range visits {
+		if !w.run(w.now+patience, w.whole) {
+			w.operator()
+		}
 	}
 	since, ok := w.stays(began)
 	if ok {
@@ -146,20 +151,30 @@ func (w *world) visit() {
 	})
 }
 
-// operator helps an authority that cannot start by itself: nobody can prove a state, or its chip
-// has been wiped.
+// operator helps an authority that cannot start by itself. One whose chip has been wiped needs an
+// epoch above every certificate, and then takes the state of those who hold it. Only one that still
+// waits when he comes again may start with nothing.
 func (w *world) operator() {
 	m := w.machines[0]
-	if w.judge.verdict != "" || m.look.Joined() {
+	above := id.Epoch(len(w.judge.digests))
+	switch {
+	case w.judge.verdict != "" || m.look.Joined():
+		return
+	case m.chip.lost() && m.config.Epoch < above:
+		m.kill()
+		m.config.Epoch = above
+		m.boot()
 		return
 	}
 	w.judge.empties()
-	m.kill()
-	if m.chip.load().Lost {
-		m.config.Epoch = id.Epoch(len(w.judge.digests))
-	} else {
-		m.chip.operator()
+	if m.runs() && (m.chip.lost() || w.random.one(2)) {
+		w.say(m, "may start with nothing")
+		m.tickets++
+		m.ask(m.tickets, nil, mesh.StartEmpty{Ticket: m.tickets})
+		return
 	}
+	m.kill()
+	m.chip.mayEmpty()
 	m.boot()
 }
 

@@ -60,6 +60,29 @@ func TestWorldsSeeTheLeaseOfTheADR(t *testing.T) {
 	t.Error("no world finds that two nodes may commit at once")
 }
 
+// TestAWipedChipLosesNothingThatMembersHold wipes the authority's NVRAM in worlds without other
+// trouble: the operator sets an epoch, and nothing that was acknowledged as replicated is lost.
+func TestAWipedChipLosesNothingThatMembersHold(t *testing.T) {
+	for n, s := 0, uint64(1); n < 12; s++ {
+		w := newWorld(s)
+		if Season(s) || !w.plan.marks || w.plan.clients == 0 {
+			continue
+		}
+		n++
+		w.plan.faults, w.plan.weights, w.plan.storm = nil, 0, 2*Minute
+		w.storm()
+		root := w.machines[0]
+		root.kill()
+		root.chip.wipe()
+		root.boot()
+		w.calm()
+		if w.judge.verdict != "" || w.judge.durables == 0 || w.judge.emptied > 0 {
+			t.Errorf("seed %d: %q, %d acknowledged, the operator gave up %d times\n%s", s,
+				w.judge.verdict, w.judge.durables, w.judge.emptied, w.plan.String())
+		}
+	}
+}
+
 // TestASeedIsAWorld lives through some worlds twice, once with the log: what happens depends on the
 // seed alone.
 func TestASeedIsAWorld(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 // AllowEmpty sets the one-shot mark with which an authority starts although no member proves a
 // state to it. Everything that was committed may be lost then. Marks that are lost are an error:
-// that takes an epoch above every certificate in mesh.epoch instead.
+// they take an epoch above every certificate in mesh.epoch, and the operator's word at the console.
 func AllowEmpty(eeprom []byte) error {
 	l, err := openMarks(nvram.Memory(eeprom))
 	if err != nil {
@@ -21,7 +21,7 @@ func AllowEmpty(eeprom []byte) error {
 	}
 	m, err := l.Marks()
 	if err != nil {
-		return fmt.Errorf("may-start-empty: %w", err)
+		return fmt.Errorf("may-start-empty: %w: set mesh.epoch, and type start-empty at the console", err)
 	}
 	m.MayEmpty = true
 	return l.Save(m)
