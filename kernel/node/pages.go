@@ -196,6 +196,7 @@ func (n *Node) figures(add func(Figure)) {
 // loopFigures is what the loop and the links count.
 func (n *Node) loopFigures(total, gauge func(name, help string, v uint64)) {
 	s := &n.loop.stats
+	total("link_handshakes", "Connections that got as far as a handshake.", n.links.Begun())
 	total("link_overrate", "Connections not taken because too many were offered.", n.links.Overrate())
 	total("link_refused", "Connections that did not become a session.", s.refused.Load())
 	total("loop_steps", "Steps of the protocol.", s.steps.Load())

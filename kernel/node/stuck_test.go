@@ -26,10 +26,15 @@ func TestStuckClientsAndAStuckConsoleDoNotDelayTheMesh(t *testing.T) {
 		synctest.Wait()
 
 		// Clients that say nothing, in the place of each that is cut off.
-		for range web.ConnectionsMax {
+		crowd := w.net.Host("10.7.0.2")
+		for i := range web.ConnectionsMax {
+			from := w.rig
+			if i >= web.AddressMax {
+				from = crowd
+			}
 			go func() {
 				for ctx.Err() == nil {
-					c, err := w.rig.Dial(ctx, netip.MustParseAddrPort(rootIP+":80"))
+					c, err := from.Dial(ctx, netip.MustParseAddrPort(rootIP+":80"))
 					if err != nil {
 						return
 					}

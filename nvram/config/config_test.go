@@ -57,14 +57,15 @@ func TestAnEmptyEnvironmentIsASingleOnTheUserNetwork(t *testing.T) {
 func TestEveryKeyIsRead(t *testing.T) {
 	got := parse(t, "net.ip=10.7.0.10/16", "net.gw=10.7.255.254", "mesh.peer=:7070",
 		"mesh.root=self", "mesh.allow="+hexID+","+otherID, "mesh.fail=1", "mesh.route=1",
-		"mesh.epoch=4294967295", "mesh.lab=1", "mesh.time=1,6000,12000,99999", "mesh.acks=all")
+		"mesh.epoch=4294967295", "mesh.lab=1", "mesh.time=1,6000,12000,99999", "mesh.acks=all",
+		"debug.pprof=1")
 	want := Config{
 		Address: netip.MustParsePrefix("10.7.0.10/16"),
 		Gateway: netip.MustParseAddr("10.7.255.254"),
 		Peer:    Peer{Port: 7070},
 		Root:    Root{Self: true},
 		Allow:   []ID{anID, allID},
-		Fail:    true, Route: true, Lab: true,
+		Fail:    true, Route: true, Lab: true, Pprof: true,
 		Epoch: 1<<32 - 1,
 		Timing: Timing{time.Millisecond, 6 * time.Second, 12 * time.Second,
 			99_999 * time.Millisecond},
@@ -155,6 +156,9 @@ var malformed = []struct {
 	{"mesh.fail=", ReasonEmpty},
 	{"mesh.route=yes", ReasonFlag},
 	{"mesh.lab=11", ReasonFlag},
+	{"debug.pprof=1", ""},
+	{"debug.pprof=0", ReasonFlag},
+	{"debug.pprof=", ReasonEmpty},
 	{"mesh.epoch=1", ""},
 	{"mesh.epoch=0", ReasonRange},
 	{"mesh.epoch=4294967295", ""},
@@ -220,7 +224,7 @@ func TestEveryMalformedValueHasItsReason(t *testing.T) {
 func TestARefusedValueTurnsItsFeatureOff(t *testing.T) {
 	all := []string{"net.ip=10.7.0.11/24", "net.gw=10.7.0.1", "mesh.root=self", "mesh.peer=:7070",
 		"mesh.allow=" + hexID, "mesh.fail=1", "mesh.route=1", "mesh.epoch=9", "mesh.lab=1",
-		"mesh.time=5000,6000,12000,6000", "mesh.acks=all"}
+		"mesh.time=5000,6000,12000,6000", "mesh.acks=all", "debug.pprof=1"}
 	whole := parse(t, all...)
 	if whole.RefusesMesh() {
 		t.Fatalf("whole: refused %v", whole.Refused)
@@ -243,6 +247,7 @@ func TestARefusedValueTurnsItsFeatureOff(t *testing.T) {
 		{KeyLab, func(c *Config) { c.Lab = false }, false, "x"},
 		{KeyTime, func(c *Config) { c.Timing = Timing{} }, true, "x"},
 		{KeyAcks, func(c *Config) { c.AcksAll = false }, true, "x"},
+		{KeyPprof, func(c *Config) { c.Pprof = false }, false, "x"},
 	} {
 		assignments := append([]string(nil), all...)
 		assignments[i] = damaged.key + "=" + damaged.value

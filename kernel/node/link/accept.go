@@ -32,7 +32,8 @@ func (l *Links) Accept(ctx context.Context, listener net.Listener) error {
 			return fmt.Errorf("link: accepting: %w", err)
 		}
 		now := l.clock.Now()
-		if admitted.admit(now) {
+		if admitted.admit(now, addressOf(raw)) {
+			l.begun.Add(1)
 			h := l.handshakes.start(raw)
 			l.group.Go(func() { l.accepted(ctx, h) })
 			continue
@@ -134,17 +135,43 @@ func (hs *handshakes) done(h *handshake) (pushedOut bool) {
 	return h.pushedOut
 }
 
-// rate admits at most HandshakeRate events in any second.
-type rate struct {
-	at   [HandshakeRate]time.Time // of the latest admissions, a ring
-	next int                      // the oldest of them
+// addressOf is the address, without the port, that a connection comes from.
+func addressOf(raw net.Conn) string {
+	host, _, err := net.SplitHostPort(raw.RemoteAddr().String())
+	if err != nil {
+		return "" // all whose address says nothing are one
+	}
+	return host
 }
 
-func (r *rate) admit(now time.Time) bool {
-	if oldest := r.at[r.next]; !oldest.IsZero() && now.Sub(oldest) < time.Second {
+// rate admits at most HandshakeRate connections in any second, and at most addressRate of them from
+// one address: a stranger who offers a thousand a second leaves one to everybody else, so that a
+// member that boots meanwhile gets in.
+type rate struct {
+	latest [HandshakeRate]admission // a ring
+	next   int                      // the oldest of them
+}
+
+type admission struct {
+	at   time.Time // zero: none yet
+	from string
+}
+
+func (r *rate) admit(now time.Time, from string) bool {
+	recent, same := 0, 0
+	for _, a := range r.latest {
+		if a.at.IsZero() || now.Sub(a.at) >= time.Second {
+			continue
+		}
+		recent++
+		if a.from == from {
+			same++
+		}
+	}
+	if recent == HandshakeRate || same == addressRate {
 		return false
 	}
-	r.at[r.next] = now
+	r.latest[r.next] = admission{now, from}
 	r.next = (r.next + 1) % HandshakeRate
 	return true
 }

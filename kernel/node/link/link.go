@@ -52,8 +52,10 @@ const (
 
 	// HandshakesMax is how many handshakes are in progress at once; one more ends the oldest.
 	HandshakesMax = 4
-	// HandshakeRate is how many connections in any second get as far as a handshake.
-	HandshakeRate = 10
+	// HandshakeRate is how many connections in any second get as far as a handshake, which costs
+	// some 30 ms of the processor, and addressRate how many of them from one address.
+	HandshakeRate = 5
+	addressRate   = HandshakeRate - 1
 	// HandshakeTime is how long a handshake may take, greeting included.
 	HandshakeTime = 2 * time.Second
 
@@ -139,6 +141,7 @@ type Links struct {
 	lost    chan struct{} // capacity 1: a session has ended
 
 	handshakes handshakes
+	begun      atomic.Uint64
 	overrate   atomic.Uint64
 	group      sync.WaitGroup
 
@@ -210,6 +213,9 @@ func post(token chan<- struct{}) {
 	default:
 	}
 }
+
+// Begun is how many connections got as far as a handshake.
+func (l *Links) Begun() uint64 { return l.begun.Load() }
 
 // Overrate is how many connections were closed before any cryptography, because too many came.
 func (l *Links) Overrate() uint64 { return l.overrate.Load() }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"holdfast/kernel/node/clock"
 	"holdfast/mesh/id"
 	"holdfast/mesh/wire"
@@ -248,7 +250,8 @@ func TestHandshakesOverTheRateAreClosedUnheard(t *testing.T) {
 		for range HandshakeRate + 1 {
 			reasons[expect[Refused](root).Reason]++
 		}
-		// The newest four run into their time limit; six were pushed out; one row stands for the rest.
+		// The newest four run into their time limit; the others were pushed out; one row stands for
+		// the rest.
 		if reasons[Timeout] != HandshakesMax || reasons[Full] != HandshakeRate-HandshakesMax+1 {
 			t.Errorf("refused %v", reasons)
 		}
@@ -282,7 +285,11 @@ func TestHandshakesOverTheRateAreClosedUnheard(t *testing.T) {
 func TestTheRateCountsAnySecond(t *testing.T) {
 	var r rate
 	begin := time.Unix(1000, 0)
-	at := func(ms int) bool { return r.admit(begin.Add(time.Duration(ms) * time.Millisecond)) }
+	number := 0
+	at := func(ms int) bool {
+		number++
+		return r.admit(begin.Add(time.Duration(ms)*time.Millisecond), strconv.Itoa(number))
+	}
 	for i := range HandshakeRate {
 		if !at(i * 50) {
 			t.Fatalf("number %d refused", i)
@@ -296,6 +303,28 @@ func TestTheRateCountsAnySecond(t *testing.T) {
 			t.Errorf("at %d ms admitted=%v, want %v", probe.ms, got, probe.want)
 		}
 	}
+}
+
+// One address cannot take all that is admitted, however much it offers and in whatever order.
+func TestAStrangerLeavesAHandshakeToOthers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r rate
+		now := time.Unix(1000, 0)
+		var others time.Time // when one from another address was admitted last
+		for range 60 {
+			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "ms")) * time.Millisecond)
+			for range rapid.IntRange(0, 20).Draw(t, "flood") {
+				r.admit(now, "stranger")
+			}
+			if now.Sub(others) < time.Second || !rapid.Bool().Draw(t, "member") {
+				continue
+			}
+			if !r.admit(now, "member") {
+				t.Fatal("no handshake is left for a member")
+			}
+			others = now
+		}
+	})
 }
 
 func TestEachPeerHasOneSlotAndTwoSessions(t *testing.T) {

@@ -3,6 +3,7 @@ package web
 import (
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,7 +14,7 @@ import (
 // instead of leaving them in the backlog, where a client cannot tell a busy node from a dead one.
 type limitedListener struct {
 	net.Listener
-	room    chan struct{} // holds a token for each connection
+	room    room
 	door    chan struct{} // holds a token for each that is being told why not
 	refused *atomic.Uint64
 	group   sync.WaitGroup // of those at the door
@@ -28,10 +29,7 @@ const (
 )
 
 func newLimitedListener(l net.Listener, refused *atomic.Uint64) *limitedListener {
-	return &limitedListener{
-		Listener: l, refused: refused,
-		room: make(chan struct{}, ConnectionsMax), door: make(chan struct{}, doorMax),
-	}
+	return &limitedListener{Listener: l, refused: refused, door: make(chan struct{}, doorMax)}
 }
 
 // Accept implements net.Listener.
@@ -41,14 +39,53 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		select {
-		case l.room <- struct{}{}:
-			return &limitedConn{Conn: c, room: l.room}, nil
-		default:
-			l.refused.Add(1)
-			l.turnAway(c)
+		from := addressOf(c)
+		if l.room.take(from) {
+			return &limitedConn{Conn: c, room: &l.room, from: from}, nil
+		}
+		l.refused.Add(1)
+		l.turnAway(c)
+	}
+}
+
+// addressOf is the address, without the port, of a client.
+func addressOf(c net.Conn) string {
+	host, _, err := net.SplitHostPort(c.RemoteAddr().String())
+	if err != nil {
+		return "" // all whose address says nothing are one
+	}
+	return host
+}
+
+// room is the places that are taken, ConnectionsMax at most and AddressMax from one address.
+type room struct {
+	mu    sync.Mutex
+	taken []string // the address of each client
+}
+
+// take takes a place, and reports false when there is none for this address.
+func (r *room) take(from string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	same := 0
+	for _, a := range r.taken {
+		if a == from {
+			same++
 		}
 	}
+	if len(r.taken) == ConnectionsMax || same == AddressMax {
+		return false
+	}
+	r.taken = append(r.taken, from)
+	return true
+}
+
+// free gives a place back.
+func (r *room) free(from string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.Index(r.taken, from)
+	r.taken = slices.Delete(r.taken, i, i+1)
 }
 
 // turnAway tells a client that there is no room for it, and closes the connection. It does not wait
@@ -66,7 +103,8 @@ func (l *limitedListener) turnAway(c net.Conn) {
 }
 
 // full is the answer to a request that was not read.
-var full = "full: this node serves " + strconv.Itoa(ConnectionsMax) + " clients at once\n"
+var full = "full: this node serves " + strconv.Itoa(ConnectionsMax) + " clients at once, " +
+	strconv.Itoa(AddressMax) + " from one address\n"
 
 // tellFull answers before the request has come, and closes once the client has or is out of time:
 // closing with its request unread would be a reset, which overtakes the answer.
@@ -87,14 +125,15 @@ func (l *limitedListener) wait() { l.group.Wait() }
 // limitedConn gives its place back when it is closed.
 type limitedConn struct {
 	net.Conn
-	room   chan struct{}
+	room   *room
+	from   string
 	closed atomic.Bool
 }
 
 // Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	if !c.closed.Swap(true) {
-		<-c.room
+		c.room.free(c.from)
 	}
 	return c.Conn.Close()
 }

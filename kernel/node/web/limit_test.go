@@ -14,14 +14,39 @@ import (
 	"holdfast/kernel/node/internal/memnet"
 )
 
-// occupy opens as many connections as are served at once.
+// occupy opens as many connections as are served at once, from two addresses.
 func (w *world) occupy() (open []net.Conn) {
 	w.t.Helper()
-	for range ConnectionsMax {
-		open = append(open, w.dial())
+	other := w.net.Host("10.7.0.2")
+	for i := range ConnectionsMax {
+		from := w.rig
+		if i >= AddressMax {
+			from = other
+		}
+		open = append(open, w.dialFrom(from))
 	}
 	synctest.Wait()
 	return open
+}
+
+func TestOneAddressLeavesRoomToOthers(t *testing.T) {
+	inWorld(t, text(), func(t *testing.T, w *world) {
+		for range AddressMax {
+			w.dial()
+		}
+		synctest.Wait()
+		if status, body, _ := w.send(request("GET /mesh", "")); body != full {
+			t.Errorf("one more: %d %q", status, body)
+		}
+		w.rig = w.net.Host("10.7.0.2")
+		for range ConnectionsMax - AddressMax {
+			io.WriteString(w.dial(), request("GET /mesh", ""))
+		}
+		synctest.Wait()
+		if w.server.Refused() != 1 {
+			t.Errorf("%d refused, want the one", w.server.Refused())
+		}
+	})
 }
 
 func TestTheSeventeenthClientIsToldThatThereIsNoRoom(t *testing.T) {
@@ -93,7 +118,7 @@ func TestServeComesBackWhenNobodyIsAtTheDoor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &world{t: t, server: New(text()), rig: n.Host("10.7.0.1")}
+		w := &world{t: t, server: New(text()), net: n, rig: n.Host("10.7.0.1")}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- w.server.Serve(ctx, l) }()

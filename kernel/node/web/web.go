@@ -41,8 +41,11 @@ import (
 
 // The limits (spec/system.md section 6; evidence.md, "HTTP").
 const (
-	// ConnectionsMax is how many clients are served at once; one more is told so and closed.
+	// ConnectionsMax is how many clients are served at once, AddressMax how many of them from one
+	// address, so that a stranger who takes all that he gets leaves some to others; one more is told
+	// so and closed.
 	ConnectionsMax = 16
+	AddressMax     = 12
 	// HeadMax bounds a request's line and headers, BodyMax its body, in bytes. The largest body is
 	// an object's value.
 	HeadMax = 4096

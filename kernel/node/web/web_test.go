@@ -24,6 +24,7 @@ import (
 type world struct {
 	t      *testing.T
 	server *Server
+	net    *memnet.Net
 	rig    *memnet.Host
 }
 
@@ -37,7 +38,7 @@ func inWorld(t *testing.T, site Site, f func(t *testing.T, w *world)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &world{t: t, server: New(site), rig: n.Host("10.7.0.1")}
+		w := &world{t: t, server: New(site), net: n, rig: n.Host("10.7.0.1")}
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		group.Go(func() {
@@ -83,7 +84,12 @@ func text() Site {
 
 func (w *world) dial() net.Conn {
 	w.t.Helper()
-	c, err := w.rig.Dial(w.t.Context(), netip.MustParseAddrPort(address+":80"))
+	return w.dialFrom(w.rig)
+}
+
+func (w *world) dialFrom(host *memnet.Host) net.Conn {
+	w.t.Helper()
+	c, err := host.Dial(w.t.Context(), netip.MustParseAddrPort(address+":80"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
