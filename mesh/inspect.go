@@ -4,6 +4,7 @@ import (
 	"holdfast/mesh/id"
 	"holdfast/mesh/route"
 	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
 )
 
 // Inspector is a node as those see it who judge it from outside: simulation and search. It tells
@@ -64,6 +65,29 @@ func (i Inspector) Alone(o id.Object) bool {
 	row := i.n.objects.Find(o)
 	return row != nil && row.Local
 }
+
+// Remembers reports whether the node knows that a commit of an object was carried out: published,
+// or in doubt, as far as its newest record goes. It forgets all but the latest ones.
+func (i Inspector) Remembers(o id.Object, r wire.Request) (published, inDoubt bool) {
+	row := i.n.objects.Find(o)
+	if row == nil {
+		return false, false
+	}
+	return row.Record.Window.Remembers(r), row.Newest().Window.Remembers(r)
+}
+
+// Newest names the newest record that the node holds of an object, published or not: version 0 when
+// it holds none.
+func (i Inspector) Newest(o id.Object) (epoch id.Epoch, version uint64, digest id.Digest) {
+	if row := i.n.objects.Find(o); row != nil {
+		r := row.Newest()
+		return r.Epoch, r.Version, r.Digest
+	}
+	return 0, 0, id.Digest{}
+}
+
+// Includes reports whether a boot of a node is in the current view.
+func (i Inspector) Includes(n id.Node, b id.Boot) bool { return i.n.view().HasBoot(n, b) }
 
 // Epoch is that of the current view, 0 before the first.
 func (i Inspector) Epoch() id.Epoch { return i.n.view().Epoch }

@@ -83,6 +83,11 @@ func (w *Window) Check(q *wire.RouteReq, since id.Epoch) (Verdict, refusal.Word,
 	return Execute, refusal.OK, Reply{}
 }
 
+// Remembers reports whether an executed request is in the window.
+func (w *Window) Remembers(r wire.Request) bool {
+	return slices.ContainsFunc(w.entries[:w.n], func(e entry) bool { return e.request == r })
+}
+
 // Remember adds an executed request and its reply, evicting the oldest when the window is full.
 func (w *Window) Remember(q *wire.RouteReq, r Reply) { w.RememberAs(q, q.Digest(), r) }
 

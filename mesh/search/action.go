@@ -36,11 +36,12 @@ const (
 	freezeInCommit // the same, with the counter
 	cont
 	move // a lab step at the authority
+	replicate
 )
 
 var kindNames = [...]string{"second", "tick", "deliver", "drained", "written", "connect", "down",
 	"reset", "change", "boot", "kill", "stop", "freeze", "stop-in-commit", "freeze-in-commit", "cont",
-	"move"}
+	"move", "replicate"}
 
 func (k kind) String() string { return kindNames[k] }
 
@@ -101,6 +102,7 @@ func (c *cast) machineActions(w *world, i int, to []action) []action {
 	if i != root && c.mayConnect(w, i) {
 		add(connect)
 	}
+	to = c.writeActions(w, i, to)
 	if w.left.events == 0 {
 		return to
 	}
@@ -113,6 +115,20 @@ func (c *cast) machineActions(w *world, i int, to []action) []action {
 				to = append(to, action{kind: stopInCommit, m: uint8(i), arg: uint8(o)},
 					action{kind: freezeInCommit, m: uint8(i), arg: uint8(o)})
 			}
+		}
+	}
+	return to
+}
+
+// writeActions: a client asks a home for a replicated commit. It asks no other node: that one would
+// refuse at once, or pass the request on.
+func (c *cast) writeActions(w *world, i int, to []action) []action {
+	if w.left.writes == 0 {
+		return to
+	}
+	for o := range c.objects {
+		if (w.writes.asked == 0 || int(w.writes.object) == o) && c.mayCommit(w, i, o) {
+			to = append(to, action{kind: replicate, m: uint8(i), arg: uint8(o)})
 		}
 	}
 	return to

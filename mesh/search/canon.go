@@ -46,7 +46,9 @@ type encoder struct {
 	now    when.Instant
 	second when.Calendar
 	role   mesh.Role
-	calm   bool // no pause can move a silence any more
+	pauses uint64 // of the node
+	staged bool   // a commit is between its checks
+	calm   bool   // no pause can move a silence any more
 }
 
 type encodeFunc func(e *encoder, v reflect.Value)
@@ -218,31 +220,48 @@ func list(t reflect.Type) encodeFunc {
 // fields encodes a struct field by field.
 func fields(t reflect.Type) encodeFunc {
 	type field struct {
-		i int
-		f encodeFunc
+		i    int
+		f    encodeFunc
+		only int // -1, or the bool that says whether it decides anything
 	}
 	var fs []field
 	for i := range t.NumField() {
 		r := rules[t.String()+"."+t.Field(i).Name]
 		_, ruled := rules[t.String()+"."+t.Field(i).Name]
+		f := r.with
 		switch {
 		case r.skip:
-		case r.with != nil:
+			continue
+		case f != nil:
 			if k := t.Field(i).Type.Kind(); k == reflect.Slice || k == reflect.Array {
 				compile(t.Field(i).Type.Elem())
 			}
-			fs = append(fs, field{i, r.with})
 		case r.calm != 0:
-			fs = append(fs, field{i, silence(r.calm)})
+			f = silence(r.calm)
 		case ruled:
-			fs = append(fs, field{i, instant(r.cap)})
+			f = instant(r.cap)
 		default:
-			fs = append(fs, field{i, compile(t.Field(i).Type)})
+			f = compile(t.Field(i).Type)
 		}
+		fs = append(fs, field{i, f, fieldNamed(t, r.only)})
 	}
 	return func(e *encoder, v reflect.Value) {
 		for i := range fs {
-			fs[i].f(e, v.Field(fs[i].i))
+			if f := &fs[i]; f.only < 0 || v.Field(f.only).Bool() {
+				f.f(e, v.Field(f.i))
+			}
 		}
 	}
+}
+
+// fieldNamed is the index of a field that comes before those that depend on it, -1 for no name.
+func fieldNamed(t reflect.Type, name string) int {
+	if name == "" {
+		return -1
+	}
+	f, ok := t.FieldByName(name)
+	if !ok || f.Type.Kind() != reflect.Bool {
+		panic("search: " + t.String() + " has no bool " + name)
+	}
+	return f.Index[0]
 }

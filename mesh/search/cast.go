@@ -64,11 +64,14 @@ func newCast(s Scope) *cast {
 	}
 	c.configs[root].Role = mesh.Authority
 	c.configs[root].Allow = []id.Node{c.ids[member]}
-	if s.Third == Newcomer {
+	if c.three() {
 		c.configs[root].Allow = []id.Node{c.ids[member], c.ids[third]}
 	}
 	return c
 }
+
+// three reports whether there can be two members.
+func (c *cast) three() bool { return c.Third == Newcomer || c.Third == Settled }
 
 func (c *cast) public(m int) ed25519.PublicKey { return c.keys[m].Public().(ed25519.PublicKey) }
 
@@ -76,7 +79,7 @@ func (c *cast) public(m int) ed25519.PublicKey { return c.keys[m].Public().(ed25
 // is all that the protocol tells apart.
 func (c *cast) pickObjects() []object {
 	views := [][]id.Node{{c.ids[root], c.ids[member]}}
-	if c.Third == Newcomer {
+	if c.three() {
 		views = append(views, []id.Node{c.ids[root], c.ids[third]},
 			[]id.Node{c.ids[root], c.ids[member], c.ids[third]})
 	}
@@ -99,11 +102,14 @@ func (c *cast) pickObjects() []object {
 // configOf is the configuration of a machine's n-th boot.
 func (c *cast) configOf(m int, boot uint8, marks *mesh.Marks) mesh.Config {
 	config := c.configs[m]
-	config.Boot = id.Boot(m+1)<<32 | id.Boot(boot)
+	config.Boot = bootOf(m, boot)
 	config.Seed = sha256.Sum256([]byte{byte(m), boot})
 	config.Marks = marks
 	return config
 }
+
+// bootOf is the identity of a machine's n-th boot.
+func bootOf(m int, boot uint8) id.Boot { return id.Boot(m+1)<<32 | id.Boot(boot) }
 
 // forget forgets the states and frames of the second that is over: those that are still in use are
 // made again.

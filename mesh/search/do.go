@@ -58,6 +58,8 @@ func (c *cast) do(w *world, a action, say func(m int, line string)) (d *doing) {
 	case move:
 		d.w.left.moves--
 		d.step(root, input{kind: inMove})
+	case replicate:
+		d.replicate(i, a.arg)
 	default:
 		d.onLink(i, &d.w.links[a.link], a)
 	}
@@ -154,6 +156,8 @@ func (d *doing) carry(m int, does []effect) {
 			d.drop(x.Session, endOf(m))
 		case mesh.Dial:
 			d.w.machines[m].dialling = true
+		case mesh.Answer:
+			d.answered(m, &x)
 		case mesh.Print:
 			if d.say != nil {
 				d.say(m, x.Line.String())

@@ -1,5 +1,6 @@
 // Package search goes through every state that a small mesh can reach within stated bounds, and
-// holds the safety invariant against each: at no instant may two nodes commit the same object. The
+// holds the safety invariants against each: at no instant may two nodes commit the same object, and
+// a commit that was answered as replicated is known to whoever may commit the object later. The
 // nodes are mesh.Node itself, not a model of it; their surroundings, which are this package, are an
 // abstraction. It runs on a host and is no part of the image.
 //
@@ -20,17 +21,27 @@
 //     power, and goes on or boots at any later second, the authority with the marks in its NVRAM; a
 //     pause may come between the two checks of a commit; marks take time to become durable;
 //   - an object is moved by a lab step; a third machine boots, another member or one with the
-//     member's key.
+//     member's key;
+//   - clients ask for replicated commits of one object, at its home, a second one perhaps before
+//     the first is answered.
+//
+// # What is judged
+//
+// At every state: that there are not two machines that may commit an object; not two views of one
+// epoch; not two records of one number; that whoever may commit an object knows every commit of it
+// that was answered as replicated. When one is answered: that every member of the view holds it.
+// At every step: that no node goes back to an earlier epoch, or panics.
 //
 // # What is merged
 //
 // Two states are the same when their canonical encodings are (canon.go, rules.go): an instant that
 // is only compared with an age is its age, up to the bound that it is compared with; nonces and
 // session numbers are names; a nonce that one node waits for and nobody else has is forgotten; the
-// read lease, the age of copies, evidence, counters and caches are left out. Everything else that a
-// node holds is in the encoding, fields that are added tomorrow included. So merging is sound as
-// long as the rules are: what they leave out decides nothing that is judged here. The tests hold
-// them against that, state by state: whenever two are merged, the same can follow both.
+// read lease, the age of copies, evidence, counters and caches are left out; a client that waits
+// for longer than a search lasts waits for ever. Everything else that a node holds is in the
+// encoding, fields that are added tomorrow included. So merging is sound as long as the rules are:
+// what they leave out decides nothing that is judged here. The tests hold them against that, state
+// by state: whenever two are merged, the same can follow both.
 //
 // Time itself is no part of a state: one that was reached before is not gone through again. It was
 // reached no later, so all that can follow it did within the time that was left. The encodings are
@@ -64,9 +75,10 @@
 //
 // Steps between the whole seconds: the boundaries to the millisecond have tests of their own.
 // Counters that run at different rates. More than three machines, more objects than one for each
-// way in which these nodes can home one. Reads, and commits that others hold copies of. Marks that
-// are torn or wiped. Frames that are damaged, repeated or overtake others of their session. Without
-// Loss and Late, what has arrived at an end is taken in at once, and a reset or a dial takes no
-// longer than the second. Faults within a second, in the scopes that say Early. Troubles of
-// different kinds together, where no scope has both.
+// way in which these nodes can home one. Reads; requests that another node passes on to the home,
+// or that are repeated; local commits beside replicated ones. Marks that are torn or wiped. Frames
+// that are damaged, repeated or overtake others of their session. Without Loss and Late, what has
+// arrived at an end is taken in at once, and a reset or a dial takes no longer than the second.
+// Faults within a second, in the scopes that say Early. Troubles of different kinds together, where
+// no scope has both.
 package search

@@ -51,5 +51,5 @@ func (c *cast) judge(w *world) string {
 			}
 		}
 	}
-	return ""
+	return c.judgeWrites(w)
 }

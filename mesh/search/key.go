@@ -23,7 +23,7 @@ type keyer struct {
 func (k *keyer) key(w *world) key {
 	k.buf, k.nonces, k.sessions = k.buf[:0], k.nonces[:0], k.sessions[:0]
 	k.buf = append(k.buf, w.left.events, w.left.changes, w.left.resets, w.left.moves, w.left.boots,
-		byte(bit(w.begins)))
+		w.left.writes, w.writes.object, w.writes.asked, w.writes.acked, byte(bit(w.begins)))
 	for i := range w.links {
 		k.link(&w.links[i])
 	}

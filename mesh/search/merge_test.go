@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"testing"
+
+	"holdfast/mesh/when"
 )
 
 // TestMergedStatesHaveTheSameFuture goes through small scopes, and whenever it reaches a state that
@@ -20,6 +22,9 @@ func TestMergedStatesHaveTheSameFuture(t *testing.T) {
 		{Name: "move", Seconds: 6, Moves: 1, Changes: 1},
 		{Name: "newcomer", Seconds: 9, Third: Newcomer},
 		{Name: "twin", Seconds: 9, Third: Twin},
+		{Name: "replicate", Seconds: 5, Writes: 2, Changes: 1, Within: 2 * when.Second},
+		{Name: "replicate through events", Seconds: 14, Writes: 1, Events: 1, Early: true},
+		{Name: "replicate among three", Seconds: 2, Writes: 1, Third: Settled},
 	} {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,10 @@
 package search
 
-import "testing"
+import (
+	"testing"
+
+	"holdfast/mesh/when"
+)
 
 // narrow are scopes with little trouble at a time, each of which goes past the second in which a
 // silent member is removed: what a rule is for often shows only then.
@@ -19,6 +23,12 @@ var narrow = []Scope{
 	{Name: "newcomer-and-move", Seconds: 6, Third: Newcomer, Moves: 1, Early: true},
 	{Name: "twin", Seconds: 12, Third: Twin, Changes: 1, Early: true},
 	{Name: "twin-and-move", Seconds: 10, Third: Twin, Moves: 1, Early: true},
+	{Name: "replicate", Seconds: 15, Writes: 1, Events: 1, Early: true},
+	{Name: "replicate-and-change", Seconds: 16, Writes: 1, Changes: 1},
+	{Name: "replicate-twice", Seconds: 8, Writes: 2, Changes: 1, Within: 2 * when.Second},
+	{Name: "replicate-and-move", Seconds: 10, Writes: 2, Moves: 1, Early: true},
+	{Name: "replicate-three", Seconds: 5, Third: Settled, Writes: 1, Changes: 1, Early: true},
+	{Name: "replicate-newcomer", Seconds: 5, Third: Newcomer, Writes: 1, Early: true},
 }
 
 // TestNoNarrowScheduleGivesTwoHomes searches narrow scopes. Each is a line in the table of mutants

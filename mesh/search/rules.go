@@ -13,6 +13,7 @@ type rule struct {
 	skip bool      // it decides nothing
 	cap  when.Span // an instant that is only ever compared with this age
 	calm when.Span // the same, once no pause can move the instant any more
+	only string    // it decides something only while this bool of the same struct is true
 	with encodeFunc
 }
 
@@ -34,7 +35,6 @@ var rules = map[string]rule{
 	"mesh.session.heard":     {with: encodeHeard},
 	"mesh.Node.sessions":     {with: encodeSessions},
 	"mesh.session.rest":      {cap: 0},
-	"mesh.pace.last":         {cap: resendMS},
 	"mesh.admission.until":   {cap: 0},
 
 	"mesh.memberState.asked":   {cap: timing.WriteLeaseMS / 3},
@@ -49,11 +49,18 @@ var rules = map[string]rule{
 	"mesh.move.until":          {cap: 0},
 	"mesh.move.began":          {cap: timing.SuspectMS},
 	"mesh.move.sent":           {cap: 2_000},
-	"mesh.op.until":            {cap: 0},
+	"mesh.op.until":            {with: encodeUntil},
+	"mesh.op.attempts":         {skip: true}, // evidence
+	"mesh.op.sends":            {with: atMost(1)},
+	"mesh.op.timeouts":         {skip: true}, // evidence
 	"mesh.op.rows":             {skip: true}, // evidence
-	"mesh.commit.until":        {cap: 0},
+	"mesh.commit.until":        {with: encodeUntil, only: "waits"},
 	"mesh.commit.sent":         {cap: resendMS},
-	"mesh.queued.until":        {cap: 0},
+	"mesh.commit.sends":        {with: atMost(2)},
+	"mesh.queued.until":        {with: encodeUntil},
+	"mesh.Node.pauses":         {skip: true}, // a staged commit compares it, and nobody else
+	"mesh.staged.pauses":       {with: encodePauses},
+	"mesh.authority.committed": {skip: true}, // asked only where failures are not detected
 
 	"route.Object.StagedAt": {skip: true}, // the age that a stale read tells
 	"route.Object.Owed":     {with: encodeOwed},
@@ -73,7 +80,30 @@ var rules = map[string]rule{
 }
 
 // whole are the types that are encoded in a way of their own.
-var whole = map[string]encodeFunc{"lease.Write": encodeLease}
+var whole = map[string]encodeFunc{"lease.Write": encodeLease, "mesh.pace": encodePace}
+
+// encodePace: what was done a resend time ago, or never, may be done now.
+func encodePace(e *encoder, v reflect.Value) {
+	age := e.now.Sub(when.Instant(v.FieldByName("last").Int()))
+	if !v.FieldByName("begun").Bool() {
+		age = resendMS
+	}
+	e.int(int64(min(age, resendMS)))
+}
+
+// encodeUntil: the time until which somebody waits is over, or still to come; a time after the end
+// of every search never comes.
+func encodeUntil(e *encoder, v reflect.Value) {
+	e.int(int64(max(later, min(e.now.Sub(when.Instant(v.Int())), 0))))
+}
+
+// encodePauses: whether there has been a pause since the commit was staged.
+func encodePauses(e *encoder, v reflect.Value) { e.uint(bit(e.staged && v.Uint() == e.pauses)) }
+
+// atMost encodes a number that is only ever compared with smaller ones than most.
+func atMost(most int64) encodeFunc {
+	return func(e *encoder, v reflect.Value) { e.int(min(v.Int(), most)) }
+}
 
 // encodeLease: a lease that has run out is none; the ring is read from the request that is
 // forgotten next on, so that it does not matter where in it the ring begins.

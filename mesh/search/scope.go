@@ -1,5 +1,7 @@
 package search
 
+import "holdfast/mesh/when"
+
 // Scope says what one search enumerates: everything that can happen within these bounds does.
 type Scope struct {
 	Name    string
@@ -22,6 +24,12 @@ type Scope struct {
 	Early bool // what goes wrong does so at the beginning of a second
 
 	Moves int // lab moves
+
+	// Replicated commits, of the object that the first of them picks. What is answered as replicated
+	// must not be lost.
+	Writes int
+	Within when.Span // how long their clients wait; 0 for longer than any search
+
 	Third Third
 
 	// What is known to be wrong, to show that the search can see it.
@@ -39,6 +47,7 @@ const (
 	Nobody   Third = iota
 	Newcomer       // another member, which boots at any time
 	Twin           // a machine with the member's key, which boots at any time
+	Settled        // another member, which has been in the view since before the search
 )
 
 // Scopes are what a full search goes through.
@@ -59,4 +68,10 @@ var Scopes = []Scope{
 	{Name: "newcomer-event", Seconds: 14, Third: Newcomer, Events: 1, Early: true},
 	{Name: "twin", Seconds: 24, Third: Twin, Changes: 1, Early: true},
 	{Name: "twin-event", Seconds: 14, Third: Twin, Events: 1, Early: true},
+	{Name: "commit-event", Seconds: 24, Writes: 2, Events: 1},
+	{Name: "commit-change", Seconds: 24, Writes: 2, Changes: 2, Early: true},
+	{Name: "commit-wait", Seconds: 24, Writes: 2, Changes: 1, Within: 2 * when.Second},
+	{Name: "commit-move", Seconds: 24, Writes: 2, Moves: 1, Changes: 1, Early: true},
+	{Name: "commit-newcomer", Seconds: 24, Third: Newcomer, Writes: 1, Early: true, Mild: true},
+	{Name: "commit-three", Seconds: 24, Third: Settled, Writes: 1, Changes: 1, Early: true},
 }

@@ -26,6 +26,7 @@ import (
 //	                         the same, between the two checks of a commit
 //	cont NAME                it goes on
 //	move                     a lab move
+//	replicate NAME OBJECT    a client asks a home for a replicated commit
 //
 // lost=(1,3) behind a command loses the first and the third frame that it sends.
 
@@ -62,7 +63,7 @@ func (c *cast) command(w *world, a action) string {
 	switch a.kind {
 	case deliver, down, reset:
 		text += " " + session()
-	case stopInCommit, freezeInCommit:
+	case stopInCommit, freezeInCommit, replicate:
 		text += " " + c.objects[a.arg].name
 	}
 	if a.lost != 0 {

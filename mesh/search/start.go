@@ -10,9 +10,16 @@ func (c *cast) start() world {
 	quiet.must(&w, action{kind: boot, m: root})
 	quiet.must(&w, action{kind: boot, m: member})
 	quiet.must(&w, action{kind: connect, m: member})
+	if c.Third == Settled {
+		quiet.must(&w, action{kind: boot, m: third})
+		quiet.must(&w, action{kind: connect, m: third})
+	}
 	for {
-		quiet.must(&w, action{kind: tick, m: root})
-		quiet.must(&w, action{kind: tick, m: member})
+		for m := range w.machines {
+			if w.machines[m].mode == running {
+				quiet.must(&w, action{kind: tick, m: uint8(m)})
+			}
+		}
 		quiet.settle(&w)
 		if w.t == 0 {
 			break
@@ -21,8 +28,8 @@ func (c *cast) start() world {
 	}
 	w.begins = c.Early
 	w.left = budget{events: uint8(c.Events), changes: uint8(c.Changes), resets: uint8(c.Resets),
-		moves: uint8(c.Moves)}
-	if c.Third != Nobody {
+		moves: uint8(c.Moves), writes: uint8(c.Writes)}
+	if c.Third == Newcomer || c.Third == Twin {
 		w.left.boots = 1
 	}
 	return w

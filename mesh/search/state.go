@@ -59,6 +59,7 @@ type input struct {
 	frame   *frame
 	ticket  mesh.Ticket
 	arg     uint8 // an object, a machine, or the result of writing
+	number  uint8 // of a replicated commit
 }
 
 type inputKind uint8
@@ -73,6 +74,7 @@ const (
 	inRechecked
 	inMove
 	inCommit // arg: which object
+	inWrite  // arg: which object
 )
 
 // frame is a frame on its way.
@@ -111,7 +113,8 @@ func (c *cast) stateOf(n *mesh.Node, m int, t stepTime) *state {
 	s.now, s.epoch, s.view = s.look.Now(), s.look.Epoch(), s.look.Digest()
 	v := reflect.ValueOf(n).Elem()
 	e := encoder{buf: make([]byte, 0, 1024), now: s.now, second: secondAt(t.true),
-		role: c.configs[m].Role, calm: t.calm}
+		role: c.configs[m].Role, pauses: v.FieldByName("pauses").Uint(), calm: t.calm,
+		staged: v.FieldByName("staged").FieldByName("ticket").Uint() != 0}
 	codeOf(nodeType)(&e, v)
 	s.code, s.refs = sha256.Sum256(e.buf), e.refs
 
@@ -140,7 +143,6 @@ func (c *cast) take(s *state, m int, in input, t stepTime) *step {
 			return &s.steps[i]
 		}
 	}
-	XMiss++
 	n := s.node.Clone()
 	var out mesh.Effects
 	n.Step(t.counter, c.inputOf(s, m, in, t), &out)
@@ -160,7 +162,11 @@ func (c *cast) effectsOf(out *mesh.Effects) []effect {
 			if c.speaks {
 				does = append(does, effect{Effect: e})
 			}
-		case mesh.Answer: // nobody waits for one
+		case mesh.Answer:
+			if e.Ticket >= firstWrite { // nobody waits for others
+				e.Lines = nil
+				does = append(does, effect{Effect: e})
+			}
 		default:
 			does = append(does, effect{Effect: e})
 		}
@@ -188,6 +194,8 @@ func (c *cast) inputOf(s *state, m int, in input, t stepTime) mesh.Input {
 		return mesh.LabStep{Ticket: 1, Number: 2}
 	case inCommit:
 		return c.commit(m, c.objects[in.arg], max(1, s.epoch))
+	case inWrite:
+		return c.write(m, c.objects[in.arg], s.epoch, in.number)
 	}
 	panic(fmt.Sprintf("search: input %d", in.kind))
 }
@@ -202,5 +210,3 @@ func (c *cast) commit(m int, o object, epoch id.Epoch) mesh.Request {
 
 // secondAt is what every machine's second clock shows at a true time.
 func secondAt(t when.Span) when.Calendar { return when.Calendar(1_000_000 + t/when.Second) }
-
-var XMiss int

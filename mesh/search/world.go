@@ -15,6 +15,7 @@ type world struct {
 	links    []link // in the order in which they were opened; never changed in place
 	next     mesh.Session
 	left     budget
+	writes   writes
 	begins   bool // nothing but faults has happened in this second
 }
 
@@ -75,7 +76,14 @@ const (
 )
 
 // budget is what may still go wrong, or be asked for.
-type budget struct{ events, changes, resets, moves, boots uint8 }
+type budget struct{ events, changes, resets, moves, boots, writes uint8 }
+
+// writes are the replicated commits of a world, all of one object.
+type writes struct {
+	object uint8
+	asked  uint8
+	acked  uint8 // bit i: the i-th was answered as replicated
+}
 
 // bootCounter is what a counter shows when its machine boots: not zero, which may mean never.
 const bootCounter = 1_000
