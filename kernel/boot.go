@@ -64,6 +64,7 @@ func (k *kernel) checkMemory(size uint32) {
 func (k *kernel) startProgram() {
 	s, t := &k.sched, &k.threads[0]
 	s.quantum = int32(k.clock.hz / quantaPerSecond)
+	s.grain = uint64(k.clock.hz / grainsPerSecond)
 	s.charged = timer.Counter()
 	*t = thread{used: true, left: s.quantum, alt: altStack{flags: altDisabled}}
 	t.pc, t.cpsr = runtimeEntry(), modeSystem

@@ -83,6 +83,7 @@ func TestAThreadWaitsForRoomAndLosesNothing(t *testing.T) {
 	th.pending = 0
 	for b.running() != th {
 		b.interrupts(board.IRQUART1)
+		b.pass(grainUS)
 	}
 	if b.console.queued > ringSize/2 {
 		t.Errorf("woken with %d bytes in the ring", b.console.queued)

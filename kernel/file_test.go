@@ -133,6 +133,7 @@ func TestAnInterruptEndsAWaitAtOnce(t *testing.T) {
 	b.call(callYield)
 	b.call(callEpollPwait, uint32(ep), eventsAt, 8, forever)
 	b.wantRunning("while the poller waits", 0)
+	b.pass(grainUS)
 	b.interrupts(87)
 	b.wantRunning("after the interrupt", poller)
 	if got := b.events(int32(b.running().regs[0])); got != fmt.Sprintf("%d:%d", fd, epollIn) {

@@ -26,6 +26,19 @@ func (q *runQueue) pushFront(i int) {
 	q.count++
 }
 
+// insert puts i behind the first n threads.
+func (q *runQueue) insert(n uint32, i int) {
+	if n > q.count {
+		die("kernel: run queue too short")
+	}
+	q.pushFront(i)
+	for at := q.head; n > 0; n-- {
+		next := (at + 1) % threadsMax
+		q.ring[at], q.ring[next] = q.ring[next], q.ring[at]
+		at = next
+	}
+}
+
 func (q *runQueue) popFront() int {
 	if q.count == 0 {
 		die("kernel: run queue underflow")

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -28,6 +29,15 @@ func TestARunQueueKeepsItsOrder(t *testing.T) {
 				model = append([]int{next % threadsMax}, model...)
 				next++
 			},
+			"insert": func(t *rapid.T) {
+				if len(model) == threadsMax {
+					t.Skip("full")
+				}
+				n := rapid.IntRange(0, len(model)).Draw(t, "behind")
+				q.insert(uint32(n), next%threadsMax)
+				model = slices.Insert(model, n, next%threadsMax)
+				next++
+			},
 			"pop front": func(t *rapid.T) {
 				if len(model) == 0 {
 					t.Skip("empty")
@@ -52,6 +62,8 @@ func TestARunQueueRefusesWhatCanNotBe(t *testing.T) {
 		"push back onto a full one":  func() { full.pushBack(1) },
 		"push front onto a full one": func() { full.pushFront(1) },
 		"pop from an empty one":      func() { new(runQueue).popFront() },
+		"insert into a full one":     func() { full.insert(1, 1) },
+		"insert behind what is not":  func() { new(runQueue).insert(1, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -14,6 +14,7 @@ import (
 
 const (
 	quantumUS = 1000000 / quantaPerSecond
+	grainUS   = 1000000 / grainsPerSecond
 	lock      = benchData      // a futex
 	lock2     = benchData + 64 // another one
 )
@@ -144,6 +145,66 @@ func TestAWokenThreadThatHasUsedUpItsQuantumGoesToTheBack(t *testing.T) {
 	b.wantRunning("the one that waited is first", 0)
 	if b.threads[sleeper].left != b.sched.quantum {
 		t.Errorf("the woken thread has %d ticks left", b.threads[sleeper].left)
+	}
+}
+
+// waitsForInterrupt makes a thread that waits for interrupt 87 in epoll_pwait; thread 0 runs.
+func (b *bench) waitsForInterrupt() (i int) {
+	b.t.Helper()
+	ep, fd := b.call(callEpollCreate1, 0), b.open("/dev/irq/87")
+	b.watch(ep, fd, epollIn|epollET)
+	b.call(callRead, uint32(fd), bufferAt, 8) // no interrupt yet: it is unmasked
+	i = b.spawn()
+	for b.runs() != i {
+		b.call(callYield)
+	}
+	b.call(callEpollPwait, uint32(ep), eventsAt, 8, forever)
+	b.wantRunning("while the other one waits", 0)
+	return i
+}
+
+func TestAnInterruptLetsTheRunningThreadHaveItsGrain(t *testing.T) {
+	b := newBench(t)
+	driver := b.waitsForInterrupt()
+	b.interrupts(87)
+	b.wantRunning("at once", 0)
+	b.pass(grainUS - 1)
+	b.wantRunning("just before the grain ends", 0)
+	b.pass(1)
+	b.wantRunning("when it ends", driver)
+	b.call(callExit)
+	b.wantRunning("then the one that was interrupted", 0)
+}
+
+func TestNobodyWokenByAThreadOvertakesOneWokenByAnInterrupt(t *testing.T) {
+	b := newBench(t)
+	sleeper := b.spawn()
+	b.call(callYield)
+	b.call(callFutexTime64, lock, futexWait, 0, 0)
+	driver := b.waitsForInterrupt()
+	b.interrupts(87)
+	b.want("wake", b.call(callFutexTime64, lock, futexWake, 1), 1)
+	b.pass(grainUS)
+	b.wantRunning("first", driver)
+	b.call(callExit)
+	b.wantRunning("then the one that was interrupted", 0)
+	b.call(callYield)
+	b.wantRunning("and the one that it had woken", sleeper)
+}
+
+// A driver runs for a little each time; what that adds up to must not send it to the back.
+func TestADriverKeepsItsPlaceBesideABusyThread(t *testing.T) {
+	b := newBench(t)
+	driver := b.spawn()
+	b.call(callYield)
+	b.store(benchData+128, 0, 500_000)
+	busy := 0
+	for range 100 {
+		b.wantRunning("the driver", driver)
+		timer.Host.Count += quantumUS / 10
+		b.call(callNanosleep, benchData+128)
+		b.wantRunning("the busy one", busy)
+		b.pass(510)
 	}
 }
 

@@ -8,8 +8,9 @@ type thread struct {
 	regs     [15]uint32 // r0-r14
 	fp       fpRegs     // valid while the thread does not run
 
-	used bool
-	left int32 // of its quantum, in counter ticks
+	used  bool
+	left  int32  // of its quantum, in counter ticks
+	round uint32 // the scheduler's when it last got a whole quantum
 
 	ticks uint64 // counter ticks it has run
 
@@ -69,7 +70,8 @@ func (k *kernel) clone(t *thread, flags, stack uint32) int32 {
 		if n.used {
 			continue
 		}
-		*n = thread{used: true, left: k.sched.quantum, mask: t.mask, alt: altStack{flags: altDisabled}}
+		*n = thread{used: true, mask: t.mask, alt: altStack{flags: altDisabled}}
+		k.sched.refill(n)
 		n.pc, n.cpsr, n.regs = t.pc, t.cpsr, t.regs
 		n.regs[0], n.regs[13] = 0, stack
 		saveFP(&n.fp)

@@ -3,7 +3,8 @@ package kernel
 import "holdfast/board/timer"
 
 // armTimer sets the next timer interrupt: the nearest deadline, the end of the quantum when others
-// want the processor, the next profiling tick, and in any case within a second, for the clock.
+// want the processor, the end of the grain when one of them was woken by an interrupt, the next
+// profiling tick, and in any case within a second, for the clock.
 func (k *kernel) armTimer(now uint64) {
 	s := &k.sched
 	at := now + uint64(k.clock.hz)
@@ -12,6 +13,9 @@ func (k *kernel) armTimer(now uint64) {
 	}
 	if s.queue.count != 0 {
 		at = min(at, s.charged+uint64(k.threads[s.current].left))
+	}
+	if s.urgent > 0 {
+		at = min(at, s.since+s.grain)
 	}
 	if p := &k.signals; p.profileEvery != 0 && s.runnable != 0 {
 		at = min(at, p.profileNext)
