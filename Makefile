@@ -16,7 +16,11 @@ PARALLEL ?= 2
 
 # The faults of `make test`: those of the decision record, and short ones of clocks and networks;
 # and before them `none`, of which every step is done again on the host.
-TESTED := kill-peer partition no-peer wrong-authority no-route restart kill-mid-send kill-mid-ack quick
+TESTED := kill-peer partition no-peer wrong-authority no-route restart quick
+
+# How many pairs that are killed in the middle of a commit run at the same time: they do little but
+# wait, most of it for the failure window and for the quarantine.
+WAITING ?= 4
 
 # Set, the image can be profiled over HTTP, by a node whose environment has debug.pprof=1.
 PPROF ?=
@@ -121,6 +125,7 @@ test-rig: qemu-installed image rig-bin
 	bin/rig run --image $(IMAGE) --quiet --fault none --record-steps
 	bin/rig replay --into-sim runs/latest
 	bin/rig run --image $(IMAGE) --parallel $(PARALLEL) --quiet $(addprefix --fault ,$(TESTED))
+	bin/rig soak --image $(IMAGE) --parallel $(WAITING) --fault kill-mid-commit -n 2
 
 faults: qemu-installed image rig-bin ## every fault of the rig, those that take minutes too
 	bin/rig run --image $(IMAGE) --parallel $(PARALLEL) --quiet --fault every

@@ -303,6 +303,51 @@ func TestPauseAndResumeAreReportedAsEvents(t *testing.T) {
 	}
 }
 
+func TestADebuggerStopsTheMachineAtAnInstruction(t *testing.T) {
+	p, lines := run(t, Machine{Image: guest(t, "ready\n", echo)})
+	get(t, lines, "ready")
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+	status := func() string {
+		answer, err := p.Execute(ctx, "query-status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var status struct{ Status string }
+		if err := json.Unmarshal(answer, &status); err != nil {
+			t.Fatal(err)
+		}
+		return status.Status
+	}
+	c, err := p.Debug(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// Where the guest takes what was typed: behind the printer's 8 instructions and the loop's 3.
+	if err := c.Break(ctx, guestBase+4*(8+3)); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); got != "paused" {
+		t.Errorf("with its debugger the machine is %s", got)
+	}
+	if err := c.Go(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); got != "running" {
+		t.Errorf("before anything was typed the machine is %s", got)
+	}
+	if _, err := p.Write([]byte("x\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Stopped(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); got != "debug" {
+		t.Errorf("at the breakpoint the machine is %s", got)
+	}
+}
+
 func TestQuitEndsAStoppedMachine(t *testing.T) {
 	p, lines := run(t, Machine{Image: guest(t, "ready\n", spin)})
 	get(t, lines, "ready")

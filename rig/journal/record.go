@@ -131,6 +131,14 @@ const (
 	ActionResume = "resume" // SIGCONT
 )
 
+// The actions of stopping a machine at one place in its program, Detail: the function that it is
+// about to begin. While it is armed it stands still with its counter for a moment, until Done; once
+// it has come there it stands still until the rig ends it.
+const (
+	ActionArm   = "arm"
+	ActionReach = "reach"
+)
+
 // ActionTamper is a change of the EEPROM of a machine that is off, Detail says which.
 const ActionTamper = "tamper"
 

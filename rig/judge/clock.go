@@ -66,7 +66,7 @@ func begins(r journal.Record) bool {
 	case journal.KindEvent:
 		return r.Event.Name == eventReset
 	case journal.KindAction:
-		return r.Action.Name == journal.ActionThaw
+		return r.Action.Name == journal.ActionThaw || r.Action.Name == journal.ActionArm
 	}
 	return false
 }

@@ -142,6 +142,8 @@ func (w *Watch) act(r journal.Record) {
 	switch r.Action.Name {
 	case journal.ActionFreeze, journal.ActionStall:
 		w.halts[b] = &halt{stalled: r.Action.Name == journal.ActionStall}
+	case journal.ActionArm:
+		w.halts[b] = &halt{over: true, until: r.Action.Done}
 	case journal.ActionThaw, journal.ActionResume:
 		if h := w.halts[b]; h != nil {
 			h.over, h.until = true, r.Action.Done

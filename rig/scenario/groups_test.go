@@ -19,6 +19,9 @@ func TestGroupsAreOfFaultsThatExist(t *testing.T) {
 	if got := names("quick"); len(got) != len(quick) || len(quick) > 8 {
 		t.Errorf("quick has %q of %q, at most 8", got, quick)
 	}
+	if got := names(MidCommit); len(got) != 2*len(places) {
+		t.Errorf("%s has %q, want each place twice", MidCommit, got)
+	}
 	everything, most := names("every"), names("all")
 	for _, f := range All() {
 		if slices.Contains(everything, f.Name) != !f.Short {

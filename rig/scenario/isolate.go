@@ -9,6 +9,7 @@ import (
 	"holdfast/mesh/capability"
 	"holdfast/mesh/id"
 	"holdfast/mesh/wire"
+	"holdfast/qemu/relay"
 	"holdfast/rig/provision"
 	"holdfast/rig/world"
 )
@@ -44,7 +45,7 @@ func (s strand) Do(ctx context.Context, w *world.World) error {
 		Op:      wire.Stat, Class: wire.Lease, FirstEpoch: s.epoch, IfVersion: wire.AnyVersion,
 		Within: 1,
 	}))
-	if err := w.AwaitKept(ctx, s.node, s.peer, least); err != nil {
+	if err := w.AwaitFrame(ctx, s.node, s.peer, relay.Held, least); err != nil {
 		return err
 	}
 	return w.Drop(s.node, s.peer)

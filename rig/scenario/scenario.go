@@ -55,7 +55,7 @@ type Step interface {
 
 // All returns every fault, in the order in which they are listed and run.
 func All() []*Fault {
-	return []*Fault{
+	return append([]*Fault{
 		none(), killPeer(), partition(), partitionLong(),
 		killPeerFast(), partitionFast(),
 		noPeer(), wrongAuthority(), noRoute(), restart(),
@@ -65,8 +65,8 @@ func All() []*Fault {
 		written("kill-peer-of-three"), written("partition-of-three"),
 		clone(), restartRoot(), restartRootOnce(), restartRootGone(),
 		restartRootWiped(),
-		written("restart-root-of-three"), killMidSend(), killMidAck(),
-	}
+		written("restart-root-of-three"),
+	}, killMidCommit()...)
 }
 
 // faults are those that are files of text.
@@ -106,6 +106,8 @@ func Groups() []Group {
 	return []Group{
 		{"quick", strings.Join(quick, ", "),
 			func(f *Fault) bool { return slices.Contains(quick, f.Name) }},
+		{MidCommit, "the home is killed at each place in the middle of a commit: first the member, " +
+			"then the root", isMid},
 		{"fast", "kill-peer and partition with the shortest times; want a host that does nothing else",
 			isFast},
 		{"all", "all but those that take minutes and those that are a part of another",

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -40,7 +41,19 @@ func (w *World) Replicate(ctx context.Context, node string, epoch id.Epoch, c Co
 
 // ReplicateAside is described at Replicate.
 func (w *World) ReplicateAside(node string, epoch id.Epoch, c Commit) {
+	w.latest = c
 	w.aside(node, w.replicated(node, epoch, c))
+}
+
+// ReplicateAgain asks a node for the latest commit that nobody waited for once more, under its name
+// and the node's own epoch, and waits for an answer, whatever it is.
+func (w *World) ReplicateAgain(ctx context.Context, node string, epoch id.Epoch) error {
+	err := w.Replicate(ctx, node, epoch, w.latest)
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return nil
+	}
+	return err
 }
 
 // replicated is a request for a commit.

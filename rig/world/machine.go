@@ -14,6 +14,7 @@ import (
 
 	"holdfast/qemu"
 	"holdfast/qemu/relay"
+	"holdfast/qemu/rsp"
 	"holdfast/rig/journal"
 	"holdfast/rig/provision"
 )
@@ -36,6 +37,9 @@ type machine struct {
 
 	// epoch is that of the newest view that the node has printed since it started, 0 for none.
 	epoch atomic.Uint64
+
+	debugger *rsp.Client // nil: it is not armed
+	function string      // where it stops
 
 	// ending is held while the rig ends the process, so that the journal has the action before the
 	// exit that it caused.
@@ -279,6 +283,7 @@ func (w *World) end(m *machine, action string, do func() error) error {
 	m.ending.Lock()
 	defer m.ending.Unlock()
 	defer func() { m.process = nil }()
+	defer m.disarm()
 	defer m.epoch.Store(0)
 	select {
 	case <-m.process.Done():

@@ -86,12 +86,14 @@ func (w *World) between(
 	return nil
 }
 
-// AwaitKept waits until the relay has kept, since the latest Cut, a frame from a node to a peer
-// with at least so many bytes of a mesh session.
-func (w *World) AwaitKept(ctx context.Context, node, peer string, least int) error {
+// AwaitFrame waits until the relay has judged so, since something was last done to the way between
+// two, a frame from a node to a peer with at least so many bytes of a mesh session.
+func (w *World) AwaitFrame(
+	ctx context.Context, node, peer string, verdict relay.Verdict, least int,
+) error {
 	_, err := w.Journal.Await(ctx, w.since, func(r journal.Record) bool {
 		return r.Kind == journal.KindFrame && r.Node == node && r.Frame.To == peer &&
-			r.Frame.Verdict == relay.Held.String() && r.Frame.Payload >= least
+			r.Frame.Verdict == verdict.String() && r.Frame.Payload >= least
 	})
 	return err
 }

@@ -85,6 +85,7 @@ type World struct {
 	callers    sync.WaitGroup // requests that nobody waits for
 	traffic    traffic
 	commits    uint64 // that steps have made
+	latest     Commit // that nobody waited for
 	since      int    // where in the journal Await begins
 }
 

@@ -40,6 +40,8 @@ func machine(r *judge.Run, node string) []Band {
 			switch record.Action.Name {
 			case journal.ActionFreeze:
 				begin(record, Frozen, "frozen: its counter stands still")
+			case journal.ActionReach:
+				begin(record, Frozen, "stopped at "+record.Action.Detail)
 			case journal.ActionStall:
 				begin(record, Stalled, "stalled: its counter goes on")
 			case journal.ActionThaw, journal.ActionResume:
