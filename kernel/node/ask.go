@@ -85,5 +85,13 @@ func (n *Node) object(ctx context.Context, q mesh.Request) web.Answer {
 	if w != refusal.OK {
 		return web.Word(w, "")
 	}
-	return web.Result(q.Op, a)
+	answer := web.Result(q.Op, a)
+	if a.Reply.Word == refusal.Disabled && n.mesh.Route && n.mesh.Timing.AcksAll {
+		answer.Body = web.Word(refusal.Disabled, byAcks).Body
+	}
+	return answer
 }
+
+// byAcks says why a node without leases refuses what rests on one.
+const byAcks = "with mesh.acks=all no commit is local and no read is authoritative: stale-ok tells " +
+	"its age"

@@ -134,9 +134,10 @@ func TestTheRootAloneStaysInItsViewOfOne(t *testing.T) {
 		a := w.boot(chip(t, rootEnv(), &root, true))
 		<-time.After(time.Minute)
 		row := a.status("/mesh")
-		if len(row) != 2 {
+		if len(row) != 3 {
 			t.Fatalf("rows %v", row)
 		}
+		has(t, row[2], "fail_ms=12000", "lease_ms=6000", "fence=lease")
 		has(t, row[0], "id="+root.id.String(), "role=authority", "mesh=joined", "epoch=1", "mutable=1")
 		has(t, row[1], "id="+root.id.String(), "state=alive")
 		for _, word := range []string{"removed", "suspect", "failed"} {

@@ -96,7 +96,8 @@ func TestEveryCommandAnswers(t *testing.T) {
 				t.Errorf("help says %q of %s", help[i], c.name)
 			}
 		}
-		p.has("mesh", "node id="+root.id.String()+" role=authority", "member id=")
+		p.has("mesh", "node id="+root.id.String()+" role=authority", "member id=",
+			"times heartbeat_ms=5000 suspect_ms=6000 fail_ms=12000 lease_ms=6000 fence=lease")
 		p.has("homes", "object=")
 		p.has("log 256", "1 mesh-env: loaded")
 		if n := len(p.answers("log 2")); n != 2 {

@@ -64,7 +64,20 @@ func (n *Node) meshPage(ctx context.Context) web.Answer {
 		p.add(evidence.StatusLine("member").Node("id", m.ID).Str("state", m.Health).
 			Int("age_ms", m.AgeMS).Epoch("incarnation", m.Incarnation))
 	}
+	p.add(n.timesRow())
 	return p.answer()
+}
+
+// timesRow is the times by which this node is in its mesh, and what keeps an old home from
+// committing.
+func (n *Node) timesRow() evidence.Line {
+	t, fence := n.mesh.Timing, "lease"
+	if t.AcksAll {
+		fence = "acks"
+	}
+	return evidence.StatusLine("times").Span("heartbeat_ms", t.Heartbeat).
+		Span("suspect_ms", t.Suspect).Span("fail_ms", t.Fail).Span("lease_ms", t.WriteLease).
+		Str("fence", fence)
 }
 
 // singlePage is GET /mesh of a node without a mesh.
@@ -114,6 +127,7 @@ func (n *Node) healthPage(ctx context.Context) web.Answer {
 	}) {
 		return gone()
 	}
+	p.add(n.timesRow())
 	return p.answer()
 }
 

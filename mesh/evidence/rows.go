@@ -94,6 +94,8 @@ var Status = []Row{
 	{"", row(object("object"), orNone(text("name")), orNone(node("home")),
 		orNone(epoch("home_epoch")), orNone(words("lease", "active", "draining")),
 		millis("read_ms"), millis("write_ms"), number("version"), count("copies"))},
+	{"times", row(millis("heartbeat_ms"), millis("suspect_ms"), millis("fail_ms"),
+		millis("lease_ms"), words("fence", "lease", "acks"))},
 	{"tick", row(number("n"), millis("p50_ms"), millis("p99_ms"), millis("worst_ms"))},
 	{"peer", row(node("id"), number("n"), millis("silent_ms"), number("mean_us"),
 		number("deviation_us"), millis("p50_ms"), millis("p99_ms"), millis("worst_ms"),
