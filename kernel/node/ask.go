@@ -93,5 +93,5 @@ func (n *Node) object(ctx context.Context, q mesh.Request) web.Answer {
 }
 
 // byAcks says why a node without leases refuses what rests on one.
-const byAcks = "with mesh.acks=all no commit is local and no read is authoritative: stale-ok tells " +
-	"its age"
+const byAcks = "with mesh.acks=all no commit is local and no read is authoritative: " +
+	"stale-ok tells its age"

@@ -57,7 +57,7 @@ type Step interface {
 func All() []*Fault {
 	return append([]*Fault{
 		none(), killPeer(), partition(), partitionLong(),
-		killPeerFast(), partitionFast(),
+		killPeerFast(), partitionFast(), killPeerSecond(), partitionSecond(),
 		noPeer(), wrongAuthority(), noRoute(), restart(),
 		freezePeer(), freezePeer20s(), freezeRoot(), stallPeer(), stallPeer8s(), stallRoot(),
 		written("one-way-in"), written("one-way-out"), written("hold"), written("hold-short"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 )
 
@@ -17,11 +18,12 @@ const StoredSeed = 42
 
 // Recorded is the faults of which a run is stored. Those with traffic are left out: their journals
 // are long, and what is particular to their checks is shown by the tests of package judge. So are
-// those with the fast timing and those that kill in the middle of a commit, whose checks are other
+// those with other times and those that kill in the middle of a commit, whose checks are other
 // faults' too.
 func Recorded() []*Fault {
 	return slices.DeleteFunc(All(), func(f *Fault) bool {
-		return isFast(f) || isMid(f) || slices.ContainsFunc(f.Steps, func(s Step) bool {
+		retimed := f.Times != (timing.Timing{})
+		return retimed || isMid(f) || slices.ContainsFunc(f.Steps, func(s Step) bool {
 			_, traffic := s.(load)
 			return traffic
 		})

@@ -97,6 +97,20 @@ func (w *World) Recall(ctx context.Context, node, object, token string) error {
 	return err
 }
 
+// RecallCopy has a node read its own copy of an object, and returns the age that it tells.
+func (w *World) RecallCopy(
+	ctx context.Context, node, object, token string,
+) (age time.Duration, err error) {
+	c := get(object, token)
+	c.header.Set(classKey, wire.StaleOK.String())
+	answer, err := w.request(ctx, node, c)
+	if err != nil {
+		return 0, err
+	}
+	ms, err := strconv.ParseUint(answer.Header["age-ms"], 10, 32)
+	return time.Duration(ms) * time.Millisecond, err
+}
+
 // put is a request to commit an object locally.
 func put(object, token, value string) call {
 	return call{method: http.MethodPut, path: objectPath(object),
