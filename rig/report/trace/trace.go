@@ -3,6 +3,12 @@
 // was so for a time is a slice, a frame is an arrow between two of them, a check is an instant of
 // the rig at its newest proof.
 //
+// Perfetto's importer of this form leaves out what breaks these rules, without a word in the file's
+// own terms, so that they are kept here: slices of one thread nest or follow each other; a thread's
+// number is its own among all processes, because a thread's name is kept by it alone; a slice has a
+// length; an arrow begins and ends behind a slice of its thread. (Read in its sources,
+// src/trace_processor/importers/json and slice_tracker.cc of 2025.)
+//
 // It owns that file's form and never judges. Times are microseconds of the rig's clock, as in the
 // journal; what a guest printed stays text, since all of it goes through encoding/json.
 package trace
@@ -11,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"holdfast/rig/journal"
 	"holdfast/rig/report"
@@ -65,13 +72,27 @@ const (
 	threadPeers // one for each peer from here on
 )
 
-// frameLong is how long a frame's slice is: an arrow needs something to begin and end at.
+// threadsMax is more threads than a process has.
+const threadsMax = 100
+
+// frameLong is how long a frame's slice is, unless the thread's next one begins before: an arrow
+// needs something to begin and end at.
 const frameLong journal.Time = 100 // us
 
 // writer collects events.
 type writer struct {
 	t      *timeline.Timeline
 	events []event
+	// starts is when the slices of frames begin, by process, ascending.
+	starts map[int][]journal.Time
+}
+
+// add takes an event. Its thread is numbered within its process.
+func (c *writer) add(e event) {
+	if e.Thread > 0 {
+		e.Thread += e.Process * threadsMax
+	}
+	c.events = append(c.events, e)
 }
 
 // Write writes the trace.
@@ -86,6 +107,7 @@ func Write(w io.Writer, t *timeline.Timeline, result report.Result) error {
 	for i := range t.Nodes {
 		c.node(&t.Nodes[i], rigProcess+1+i)
 	}
+	c.begins()
 	for _, f := range t.Frames {
 		c.frame(f)
 	}
@@ -110,8 +132,8 @@ func (c *writer) name(process, thread int, name string) {
 	if thread > 0 {
 		what = "thread_name"
 	}
-	c.events = append(c.events, event{Name: what, Phase: phaseName, Process: process,
-		Thread: thread, Args: map[string]any{"name": name}})
+	c.add(event{Name: what, Phase: phaseName, Process: process, Thread: thread,
+		Args: map[string]any{"name": name}})
 }
 
 // bands adds slices, and instants for what took no time. Slices of one thread must nest or follow
@@ -129,7 +151,7 @@ func (c *writer) bands(process, thread int, category string, bands []timeline.Ba
 				e.Duration = min(e.Duration, later.From-b.From)
 			}
 		}
-		c.events = append(c.events, e)
+		c.add(e)
 	}
 }
 
@@ -188,8 +210,8 @@ func (c *writer) answers(n *timeline.Node, process int) {
 			if phase == "e" {
 				at = a.To
 			}
-			c.events = append(c.events, event{Name: a.Text, Category: "answer " + string(a.Class),
-				Phase: phase, At: at, Process: process, Thread: threadAnswers, ID: a.N,
+			c.add(event{Name: a.Text, Category: "answer " + string(a.Class), Phase: phase, At: at,
+				Process: process, Thread: threadAnswers, ID: a.N,
 				Args: map[string]any{"record": a.N}})
 		}
 	}
@@ -205,25 +227,57 @@ func (c *writer) process(node string) int {
 	return 0
 }
 
+// begins notes when the slices of frames begin.
+func (c *writer) begins() {
+	c.starts = make(map[int][]journal.Time)
+	for _, f := range c.t.Frames {
+		from, to := c.process(f.From), c.process(f.To)
+		if from == 0 || to == 0 {
+			continue
+		}
+		c.starts[from] = append(c.starts[from], f.Sent)
+		if f.Fate == timeline.Passed {
+			c.starts[to] = append(c.starts[to], f.At)
+		}
+	}
+	for _, list := range c.starts {
+		slices.Sort(list)
+	}
+}
+
+// long is how long a frame's slice can be: no longer than until the next one of its process. Those
+// that begin at the same time are as long as each other, and so they nest.
+func (c *writer) long(process int, at journal.Time) journal.Time {
+	list := c.starts[process]
+	next, _ := slices.BinarySearch(list, at+1)
+	if next == len(list) {
+		return frameLong
+	}
+	return min(frameLong, list[next]-at)
+}
+
 // frame adds a slice at the sender, and, when it passed, one at the receiver with an arrow to it.
+// The arrow's ends follow their slices, which they belong to.
 func (c *writer) frame(f timeline.Frame) {
 	from, to := c.process(f.From), c.process(f.To)
 	if from == 0 || to == 0 {
 		return
 	}
 	slice := event{Name: fmt.Sprintf("to %s: %s", f.To, f.Fate), Category: "frame",
-		Phase: phaseSlice, At: f.Sent, Duration: frameLong, Process: from, Thread: threadFrames,
-		Args: map[string]any{"record": f.N, "frame": f.Text}}
-	c.events = append(c.events, slice)
+		Phase: phaseSlice, At: f.Sent, Duration: c.long(from, f.Sent), Process: from,
+		Thread: threadFrames, Args: map[string]any{"record": f.N, "frame": f.Text}}
+	c.add(slice)
 	if f.Fate != timeline.Passed {
 		return
 	}
+	arrow := event{Name: "frame", Category: "frame", Phase: phaseStart, At: f.Sent, Process: from,
+		Thread: threadFrames, ID: f.N}
+	c.add(arrow)
 	slice.Name, slice.At, slice.Process = "from "+f.From, f.At, to
-	c.events = append(c.events, slice,
-		event{Name: "frame", Category: "frame", Phase: phaseStart, At: f.Sent, Process: from,
-			Thread: threadFrames, ID: f.N},
-		event{Name: "frame", Category: "frame", Phase: phaseFinish, At: f.At, Process: to,
-			Thread: threadFrames, ID: f.N, Bind: "e"})
+	slice.Duration = c.long(to, f.At)
+	c.add(slice)
+	arrow.Phase, arrow.At, arrow.Process, arrow.Bind = phaseFinish, f.At, to, "e"
+	c.add(arrow)
 }
 
 func (c *writer) consoles() {
@@ -232,8 +286,8 @@ func (c *writer) consoles() {
 		if r.Kind != journal.KindConsole || process == 0 {
 			continue
 		}
-		c.events = append(c.events, event{Name: c.t.Names.Replace(r.Line), Category: "console",
-			Phase: phaseInstant, At: r.At, Process: process, Thread: threadConsole, Scope: "t",
+		c.add(event{Name: c.t.Names.Replace(r.Line), Category: "console", Phase: phaseInstant,
+			At: r.At, Process: process, Thread: threadConsole, Scope: "t",
 			Args: map[string]any{"record": r.N}})
 	}
 }
@@ -249,7 +303,7 @@ func (c *writer) checks(result report.Result) {
 		if check.Margin != nil {
 			args["slack_ms"] = check.Margin.Slack.Milliseconds()
 		}
-		c.events = append(c.events, event{Name: check.Name + ": " + check.Status.String(),
+		c.add(event{Name: check.Name + ": " + check.Status.String(),
 			Category: "check", Phase: phaseInstant, At: at, Process: rigProcess,
 			Thread: threadChecks, Scope: "t", Args: args})
 	}

@@ -2,10 +2,13 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"holdfast/rig/journal"
@@ -49,9 +52,123 @@ func read(t *testing.T, path string) (*timeline.Timeline, []event) {
 	return line, trace.Events
 }
 
-// TestATraceIsWhatAViewerAccepts holds every stored run to the rules of the format: every thread
-// has a name, slices of one thread nest, every arrow begins and ends inside a slice, and what
-// begins asynchronously ends.
+// viewer takes events in as Perfetto's importer does, and notes what it would leave out.
+type viewer struct {
+	open    map[int][]event // slices of a thread that are open, the innermost one last
+	owner   map[int]int     // the process of a thread
+	named   map[int]bool    // threads, and processes by their negative number
+	arrows  map[int]int     // how many ends an arrow has had
+	answers map[string]int
+	wrong   []string
+}
+
+func newViewer() *viewer {
+	return &viewer{open: map[int][]event{}, owner: map[int]int{}, named: map[int]bool{},
+		arrows: map[int]int{}, answers: map[string]int{}}
+}
+
+func (v *viewer) fail(e event, what string) {
+	v.wrong = append(v.wrong, fmt.Sprintf("%s: %+v", what, e))
+}
+
+// see takes events in the order of their times; those of one time stay in the file's order.
+func (v *viewer) see(events []event) {
+	sorted := slices.Clone(events)
+	slices.SortStableFunc(sorted, func(a, b event) int { return cmp.Compare(a.At, b.At) })
+	for _, e := range events {
+		if e.Phase == phaseName {
+			v.name(e)
+		}
+	}
+	for _, e := range sorted {
+		v.one(e)
+	}
+	for id, ends := range v.arrows {
+		if ends != 2 {
+			v.fail(event{ID: id}, "an arrow with one end")
+		}
+	}
+	for name, open := range v.answers {
+		if open != 0 {
+			v.fail(event{Name: name}, "it does not end")
+		}
+	}
+}
+
+func (v *viewer) name(e event) {
+	key := e.Thread
+	if e.Name == "process_name" {
+		key = -e.Process
+	}
+	if name, ok := e.Args["name"].(string); !ok || name == "" || v.named[key] {
+		v.fail(e, "no name, or a second one")
+	}
+	v.named[key] = true
+}
+
+func (v *viewer) one(e event) {
+	if e.Phase == phaseName {
+		return
+	}
+	if owner, ok := v.owner[e.Thread]; ok && owner != e.Process {
+		v.fail(e, "its thread is another process's")
+	}
+	v.owner[e.Thread] = e.Process
+	if e.At < 0 || e.Name == "" || !v.named[e.Thread] || !v.named[-e.Process] {
+		v.fail(e, "no time, or no name for it, its thread or its process")
+	}
+	answer := fmt.Sprint(e.Process, e.Category, e.Name, e.ID)
+	switch e.Phase {
+	case phaseSlice:
+		if e.Duration <= 0 {
+			v.fail(e, "a slice without a length")
+		}
+		v.push(e)
+	case phaseInstant:
+		if e.Scope != "t" || e.Duration != 0 {
+			v.fail(e, "an instant that is none of its thread")
+		}
+		v.push(e)
+	case phaseStart, phaseFinish:
+		if (e.Phase == phaseFinish) != (v.arrows[e.ID] == 1) || e.ID == 0 {
+			v.fail(e, "an arrow that has ended, or not begun")
+		}
+		v.arrows[e.ID]++
+		stack := v.open[e.Thread]
+		if len(stack) == 0 || stack[len(stack)-1].At != e.At {
+			v.fail(e, "an arrow at another slice, or at none")
+		}
+	case "b":
+		v.answers[answer]++
+	case "e":
+		if v.answers[answer]--; v.answers[answer] < 0 {
+			v.fail(e, "it has not begun")
+		}
+	default:
+		v.fail(e, "an unknown phase")
+	}
+}
+
+// push closes what is over on a slice's thread, and leaves out a slice that goes on when the one
+// around it is over.
+func (v *viewer) push(e event) {
+	stack := v.open[e.Thread]
+	for i := len(stack) - 1; i >= 0; i-- {
+		end := stack[i].At + stack[i].Duration
+		both := stack[i].Duration == 0 && e.Duration == 0
+		if end < e.At || end == e.At && !both {
+			stack = stack[:i]
+			continue
+		}
+		if e.At < end && e.At+e.Duration > end {
+			v.fail(e, fmt.Sprintf("left out, it overlaps %+v", stack[i]))
+			return
+		}
+	}
+	v.open[e.Thread] = append(stack, e)
+}
+
+// TestATraceIsWhatAViewerAccepts holds every stored run to the rules of the format.
 func TestATraceIsWhatAViewerAccepts(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "scenario", "testdata", "*.jsonl"))
 	if err != nil || len(paths) == 0 {
@@ -60,56 +177,56 @@ func TestATraceIsWhatAViewerAccepts(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			line, events := read(t, path)
-			type thread struct{ process, thread int }
-			named, slices := make(map[thread]bool), make(map[thread][]event)
-			starts, ends := make(map[string]int), make(map[string]int)
-			for _, e := range events {
-				at := thread{e.Process, e.Thread}
-				switch e.Phase {
-				case phaseName:
-					named[at] = true
-				case phaseSlice:
-					slices[at] = append(slices[at], e)
-				case phaseStart, "b":
-					starts[fmt.Sprint(e.Category, e.ID)]++
-				case phaseFinish, "e":
-					ends[fmt.Sprint(e.Category, e.ID)]++
-				}
+			v := newViewer()
+			v.see(events)
+			for _, wrong := range v.wrong {
+				t.Error(wrong)
 			}
 			for _, e := range events {
-				at := thread{e.Process, e.Thread}
-				if !named[at] || e.At < 0 || e.At+e.Duration > line.End+frameLong {
-					t.Errorf("%+v: its thread has a name: %t; the run ends at %d", e, named[at], line.End)
-				}
-				if e.Phase != phaseStart && e.Phase != phaseFinish {
-					continue
-				}
-				inside := false
-				for _, s := range slices[at] {
-					inside = inside || s.At <= e.At && e.At <= s.At+s.Duration
-				}
-				if !inside {
-					t.Errorf("an arrow ends at nothing: %+v", e)
-				}
-			}
-			for key, n := range starts {
-				if n != 1 || ends[key] != 1 {
-					t.Errorf("%s begins %d times and ends %d times", key, n, ends[key])
-				}
-			}
-			for at, all := range slices {
-				if at.process > rigProcess && at.thread == threadFrames {
-					continue // an instant's length, drawn as if it took longer
-				}
-				for i, a := range all {
-					for _, b := range all[i+1:] {
-						if a.At < b.At && b.At < a.At+a.Duration && b.At+b.Duration > a.At+a.Duration {
-							t.Errorf("slices of thread %v overlap: %+v and %+v", at, a, b)
-						}
-					}
+				if e.At+e.Duration > line.End+frameLong {
+					t.Errorf("%+v is behind the run's end at %d", e, line.End)
 				}
 			}
 		})
+	}
+}
+
+// TestTheViewerNotices breaks a good trace in the ways that the rules forbid.
+func TestTheViewerNotices(t *testing.T) {
+	_, good := read(t, filepath.Join("..", "..", "scenario", "testdata", "kill-peer.jsonl"))
+	first := func(phase string) int {
+		return slices.IndexFunc(good, func(e event) bool { return e.Phase == phase })
+	}
+	for name, c := range map[string]struct {
+		phase string
+		spoil func(e *event)
+		says  string
+	}{
+		"a slice without a length": {phaseSlice, func(e *event) { e.Duration = 0 }, "without a length"},
+		"a negative time":          {phaseSlice, func(e *event) { e.At = -1 }, "no time"},
+		"no name":                  {phaseInstant, func(e *event) { e.Name = "" }, "no time, or no name"},
+		"a process without a name": {phaseName, func(e *event) { e.Process = 77 }, "no name for it"},
+		"an arrow to nowhere":      {phaseFinish, func(e *event) { e.At += 7 }, "at another slice"},
+		"an arrow of another":      {phaseStart, func(e *event) { e.ID = 1 << 20 }, "not begun"},
+		"an endless answer":        {"e", func(e *event) { e.ID = 1 << 20 }, "does not end"},
+		"a thread of two":          {phaseSlice, func(e *event) { e.Process++ }, "another process's"},
+		"a phase of nobody's":      {phaseInstant, func(e *event) { e.Phase = "Q" }, "unknown phase"},
+	} {
+		events := slices.Clone(good)
+		c.spoil(&events[first(c.phase)])
+		v := newViewer()
+		v.see(events)
+		if text := strings.Join(v.wrong, "\n"); !strings.Contains(text, c.says) {
+			t.Errorf("%s: noticed %q, want %q", name, text, c.says)
+		}
+	}
+	overlap := []event{{At: 10, Duration: 10}, {At: 15, Duration: 10}, {At: 30, Duration: 5}}
+	v := newViewer()
+	for _, e := range overlap {
+		v.push(e)
+	}
+	if len(v.wrong) != 1 || len(v.open[0]) != 1 {
+		t.Errorf("of two slices that overlap: %q, open %+v", v.wrong, v.open[0])
 	}
 }
 
