@@ -11,10 +11,7 @@ import (
 
 func TestACapabilityIsForTheNewestEpochOfItsRun(t *testing.T) {
 	for fault, epoch := range map[string]id.Epoch{"no-peer": 1, "none": 2, "kill-peer": 4} {
-		records, err := readJournal("scenario/testdata/" + fault + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := storedRun(t, fault)
 		c := capCommand{Node: "n1", Object: "greeting", Rights: []string{"commit"}}
 		token, err := c.mint(records, 7)
 		if err != nil {

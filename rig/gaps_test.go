@@ -7,17 +7,13 @@ import (
 
 	"holdfast/rig/journal"
 	"holdfast/rig/lab/trace"
+	"holdfast/rig/scenario"
 )
 
 // storedRun is a run that package scenario keeps.
-func storedRun(t *testing.T, name string) []journal.Record {
+func storedRun(t *testing.T, fault string) []journal.Record {
 	t.Helper()
-	file, err := os.Open(filepath.Join("scenario/testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	records, err := journal.Read(file)
+	records, err := scenario.StoredRun(fault)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +22,7 @@ func storedRun(t *testing.T, name string) []journal.Record {
 
 func TestTheGapsOfARunAreAFileThatTheLabReads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gaps.csv")
-	if err := writeGaps(path, storedRun(t, "kill-peer.jsonl")); err != nil {
+	if err := writeGaps(path, storedRun(t, "kill-peer")); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Open(path)
@@ -42,7 +38,7 @@ func TestTheGapsOfARunAreAFileThatTheLabReads(t *testing.T) {
 
 func TestARunWithoutAMemberHasNoGaps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gaps.csv")
-	if err := writeGaps(path, storedRun(t, "no-peer.jsonl")); err == nil {
+	if err := writeGaps(path, storedRun(t, "no-peer")); err == nil {
 		t.Error("gaps of nobody")
 	}
 	if _, err := os.Stat(path); err == nil {

@@ -98,10 +98,7 @@ func writeRun(folder string, seed uint64, cast *provision.Cast, pair replaytest.
 
 // TestTheBootsOfARunAreFound looks for the first row that the protocol has printed in each.
 func TestTheBootsOfARunAreFound(t *testing.T) {
-	records, err := readJournal("scenario/testdata/kill-peer.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := storedRun(t, "kill-peer")
 	var found []string
 	for _, b := range meshBoots(records) {
 		found = append(found, fmt.Sprintf("%s.%d", b.node, b.number))

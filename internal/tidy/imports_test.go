@@ -61,6 +61,7 @@ var table = []rights{
 	{"rig/lab", append([]string{"kernel/node/...", "mesh/..."}, observer...)},
 	{"qemu", []string{"std", "qemu/...", "gvisor.dev/gvisor/...", "golang.org/x/sync/...",
 		"github.com/gopacket/gopacket/..."}},
+	{"internal/golden", []string{"std", "github.com/google/go-cmp/cmp"}}, // a tests' helper
 	{"internal", []string{"std", "board/...", "kernel/...", "mesh/...", "netstack/...", "nvram/...",
 		"qemu/...", "internal/..."}},
 	// It measures nodes that are delivered like the rig's.

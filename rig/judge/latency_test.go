@@ -1,13 +1,12 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"holdfast/rig/journal"
+	"holdfast/rig/judge"
+	"holdfast/rig/scenario"
 )
 
 func TestStoredRunsHaveTheirLatencies(t *testing.T) {
@@ -21,23 +20,18 @@ func TestStoredRunsHaveTheirLatencies(t *testing.T) {
 		"restart": "rejoin 2.879 s of 30.000 s, records 102 to 137",
 		"no-peer": "",
 	} {
-		file, err := os.Open(filepath.Join("..", "scenario", "testdata", fault+".jsonl"))
+		records, err := scenario.StoredRun(fault)
 		if err != nil {
 			t.Fatal(err)
 		}
-		records, err := journal.Read(file)
-		file.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		run, err := New(records)
+		run, err := judge.New(records)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var parts []string
 		for _, l := range run.Latencies() {
-			parts = append(parts, fmt.Sprintf("%s %s of %s, records %d to %d",
-				l.Name, seconds(l.Value), seconds(l.Most), l.From, l.To))
+			parts = append(parts, fmt.Sprintf("%s %.3f s of %.3f s, records %d to %d",
+				l.Name, l.Value.Seconds(), l.Most.Seconds(), l.From, l.To))
 		}
 		if got := strings.Join(parts, "; "); got != want {
 			t.Errorf("%s: %s\nwant %s", fault, got, want)

@@ -3,8 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,12 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast/internal/golden"
 	"holdfast/mesh/id"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata; review the difference")
 
 // results are one of each kind of run.
 func results() map[string]Result {
@@ -61,7 +58,7 @@ func TestWhatPeopleRead(t *testing.T) {
 				if err := r.WriteText(&text, "it works", "runs/x", style); err != nil {
 					t.Fatal(err)
 				}
-				golden(t, name+suffix+".txt", text.Bytes())
+				compare(t, name+suffix+".txt", text.Bytes())
 			})
 		}
 	}
@@ -73,7 +70,7 @@ func TestWhatProgramsRead(t *testing.T) {
 		if err := r.WriteJSON(&text); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".json", text.Bytes())
+		compare(t, name+".json", text.Bytes())
 		var back Result
 		if err := json.Unmarshal(text.Bytes(), &back); err != nil {
 			t.Fatal(err)
@@ -132,19 +129,7 @@ func TestARunThatEndedEarlyIsExplained(t *testing.T) {
 	}
 }
 
-func golden(t *testing.T, name string, got []byte) {
+func compare(t *testing.T, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	golden.Check(t, filepath.Join("testdata", name), string(got))
 }

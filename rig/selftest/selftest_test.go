@@ -1,21 +1,18 @@
 package selftest
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast/internal/golden"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/scenario"
 )
-
-var update = flag.Bool("update", false, "rewrite the stored verdicts; review the difference")
 
 // good returns a copy of the stored run of a fault.
 func good(t *testing.T, fault string) []journal.Record {
@@ -53,30 +50,19 @@ func TestAGoodRunOfEveryFaultHolds(t *testing.T) {
 			if v.Code != judge.CodeHeld {
 				t.Errorf("exit %d, want %d", v.Code, judge.CodeHeld)
 			}
-			golden(t, "../scenario/testdata/"+f.Name+".verdict", v)
+			compare(t, "../scenario/testdata/"+f.Name+".verdict", v)
 		})
 	}
 }
 
-// golden compares what every check found, and the records that it cites, with what is stored.
-func golden(t *testing.T, path string, v judge.Verdict) {
+// compare compares what every check found, and the records that it cites, with what is stored.
+func compare(t *testing.T, path string, v judge.Verdict) {
 	t.Helper()
 	var got strings.Builder
 	for _, r := range v.Results {
 		fmt.Fprintf(&got, "%s %s: %s %v\n", r.Status, r.Name, r.Detail, r.Evidence)
 	}
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, path, got.String())
 }
 
 func TestDamageIsNoticed(t *testing.T) {

@@ -1,22 +1,18 @@
 package stats
 
 import (
-	"flag"
 	"math"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"holdfast/internal/golden"
 	"holdfast/rig/judge"
 	"holdfast/rig/report"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata; review the difference")
 
 // The interval's ends are those of Wilson (1927) as tables have them.
 func TestTheIntervalIsWilsons(t *testing.T) {
@@ -159,17 +155,5 @@ func TestWhatPeopleRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const path = "testdata/text.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, "testdata/text.txt", text.String())
 }

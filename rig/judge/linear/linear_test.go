@@ -2,8 +2,6 @@ package linear
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -209,30 +207,6 @@ func TestWhatARegisterDidIsLinearizable(t *testing.T) {
 			t.Fatalf("%v", r.Records)
 		}
 	})
-}
-
-func TestStoredRunsAreLinearizable(t *testing.T) {
-	for fault, want := range map[string]string{
-		"kill-peer": "26 acts, 4 objects", "partition": "48 acts, 4 objects",
-		"no-peer": "0 acts, 0 objects",
-	} {
-		file, err := os.Open(filepath.Join("..", "..", "scenario", "testdata", fault+".jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		records, err := journal.Read(file)
-		file.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := Check(records, 0)
-		if got := fmt.Sprintf("%d acts, %d objects", r.Acts, r.Objects); got != want {
-			t.Errorf("%s: %s, want %s", fault, got, want)
-		}
-		if r.Outcome == Broken {
-			t.Errorf("%s: records %v", fault, r.Records)
-		}
-	}
 }
 
 func TestThePictureIsOneFileAndEscaped(t *testing.T) {

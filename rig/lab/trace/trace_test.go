@@ -3,8 +3,6 @@ package trace_test
 import (
 	"bytes"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/mesh/when"
-	"holdfast/rig/journal"
 	"holdfast/rig/lab/trace"
+	"holdfast/rig/scenario"
 )
 
 func TestAFileIsRead(t *testing.T) {
@@ -189,23 +187,11 @@ func TestTroublesHaveTheirCauses(t *testing.T) {
 	}
 }
 
-// stored reads a journal of package scenario's.
-func stored(t *testing.T, name string) []journal.Record {
-	t.Helper()
-	file, err := os.Open(filepath.Join("../../scenario/testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	records, err := journal.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return records
-}
-
 func TestARunGivesTheGapsUntilItsFault(t *testing.T) {
-	records := stored(t, "kill-peer.jsonl")
+	records, err := scenario.StoredRun("kill-peer")
+	if err != nil {
+		t.Fatal(err)
+	}
 	got, err := trace.OfRun(records, "n1", "n0", 2_000)
 	if err != nil {
 		t.Fatal(err)

@@ -1,30 +1,20 @@
 package timeline
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"holdfast/rig/journal"
+	"holdfast/internal/golden"
 	"holdfast/rig/judge"
+	"holdfast/rig/scenario"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata; review the difference")
 
 // stored reads a run that is kept for tests.
 func stored(t *testing.T, name string) *judge.Run {
 	t.Helper()
-	file, err := os.Open(filepath.Join("..", "..", "scenario", "testdata", name+".jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	records, err := journal.Read(file)
+	records, err := scenario.StoredRun(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,20 +61,7 @@ func dump(t *Timeline) string {
 func TestStoredRunsHaveTheirTimeline(t *testing.T) {
 	for _, name := range []string{"kill-peer", "partition", "no-peer", "restart"} {
 		t.Run(name, func(t *testing.T) {
-			got := dump(Of(stored(t, name)))
-			path := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			golden.Check(t, filepath.Join("testdata", name+".txt"), dump(Of(stored(t, name))))
 		})
 	}
 }

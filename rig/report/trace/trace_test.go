@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,24 +17,15 @@ import (
 )
 
 // read writes the trace of a stored run and reads it as a viewer would.
-func read(t *testing.T, path string) (*timeline.Timeline, []event) {
+func read(t *testing.T, fault *scenario.Fault) (*timeline.Timeline, []event) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	records, err := journal.Read(file)
+	records, err := scenario.StoredRun(fault.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	run, err := judge.New(records)
 	if err != nil {
 		t.Fatal(err)
-	}
-	fault, ok := scenario.Find(run.Info.Fault)
-	if !ok {
-		t.Fatalf("no fault %s", run.Info.Fault)
 	}
 	var b bytes.Buffer
 	line := timeline.Of(run)
@@ -50,6 +39,16 @@ func read(t *testing.T, path string) (*timeline.Timeline, []event) {
 		t.Fatal(err)
 	}
 	return line, trace.Events
+}
+
+// find is a fault by its name.
+func find(t *testing.T, name string) *scenario.Fault {
+	t.Helper()
+	fault, ok := scenario.Find(name)
+	if !ok {
+		t.Fatalf("no fault %s", name)
+	}
+	return fault
 }
 
 // viewer takes events in as Perfetto's importer does, and notes what it would leave out.
@@ -170,13 +169,9 @@ func (v *viewer) push(e event) {
 
 // TestATraceIsWhatAViewerAccepts holds every stored run to the rules of the format.
 func TestATraceIsWhatAViewerAccepts(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join("..", "..", "scenario", "testdata", "*.jsonl"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%d stored runs, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			line, events := read(t, path)
+	for _, fault := range scenario.Recorded() {
+		t.Run(fault.Name, func(t *testing.T) {
+			line, events := read(t, fault)
 			v := newViewer()
 			v.see(events)
 			for _, wrong := range v.wrong {
@@ -193,7 +188,7 @@ func TestATraceIsWhatAViewerAccepts(t *testing.T) {
 
 // TestTheViewerNotices breaks a good trace in the ways that the rules forbid.
 func TestTheViewerNotices(t *testing.T) {
-	_, good := read(t, filepath.Join("..", "..", "scenario", "testdata", "kill-peer.jsonl"))
+	_, good := read(t, find(t, "kill-peer"))
 	first := func(phase string) int {
 		return slices.IndexFunc(good, func(e event) bool { return e.Phase == phase })
 	}
@@ -231,7 +226,7 @@ func TestTheViewerNotices(t *testing.T) {
 }
 
 func TestATraceHasWhatTheTimelineHas(t *testing.T) {
-	line, events := read(t, filepath.Join("..", "..", "scenario", "testdata", "partition.jsonl"))
+	line, events := read(t, find(t, "partition"))
 	counts := make(map[string]int)
 	for _, e := range events {
 		counts[e.Category+" "+e.Phase]++

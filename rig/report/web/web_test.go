@@ -1,15 +1,12 @@
 package web
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"holdfast/internal/golden"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/report"
@@ -18,17 +15,10 @@ import (
 	"holdfast/rig/scenario"
 )
 
-var update = flag.Bool("update", false, "rewrite the files in testdata; review the difference")
-
 // stored reads the journal of a run that is kept for tests.
 func stored(t *testing.T, fault string) []journal.Record {
 	t.Helper()
-	file, err := os.Open(filepath.Join("..", "..", "scenario", "testdata", fault+".jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	records, err := journal.Read(file)
+	records, err := scenario.StoredRun(fault)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +53,9 @@ func written(t *testing.T, in Input) string {
 const sizeMost = 2 << 20
 
 func TestEveryStoredRunHasAWholePageWithNothingFromOutside(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join("..", "..", "scenario", "testdata", "*.jsonl"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%d stored runs, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		fault := strings.TrimSuffix(filepath.Base(path), ".jsonl")
-		t.Run(fault, func(t *testing.T) {
-			page := written(t, input(t, stored(t, fault)))
+	for _, f := range scenario.Recorded() {
+		t.Run(f.Name, func(t *testing.T) {
+			page := written(t, input(t, stored(t, f.Name)))
 			for _, wrong := range pagetest.Check(page) {
 				t.Error(wrong)
 			}
@@ -87,18 +72,7 @@ func TestTheContentOfAPage(t *testing.T) {
 	_, page, _ = strings.Cut(page, "<body>")
 	got, _, _ := strings.Cut(page, "<script>")
 	path := filepath.Join("testdata", "no-peer.html")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	golden.Check(t, path, got)
 }
 
 func TestWhatAGuestPrintsStaysText(t *testing.T) {
