@@ -17,6 +17,7 @@ import (
 	"holdfast/kernel/sys"
 	"holdfast/mesh/when"
 	"holdfast/netstack"
+	"holdfast/netstack/ack"
 	"holdfast/nvram"
 )
 
@@ -121,7 +122,9 @@ func (hw *hardware) openNetwork(n *node.Node) node.Network {
 	if hw.port, err = openENET(mac); err != nil {
 		panic("image: ENET1: " + err.Error())
 	}
-	hw.stack, err = netstack.New(hw.port, netstack.Config{MAC: mac, Addr: address, Gateway: gateway})
+	hw.stack, err = netstack.New(ack.New(hw.port), netstack.Config{
+		MAC: mac, Addr: address, Gateway: gateway,
+	})
 	if err != nil {
 		panic("image: " + err.Error())
 	}
