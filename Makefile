@@ -11,6 +11,9 @@ BREAK ?= holdfast/kernel.boot
 # Flags of `make mutants`: -all for every level, -run for some of them.
 MUTANTS ?=
 
+# How many inputs `make test` gives each fuzz target, beside its seeds.
+FUZZED := 500
+
 # How many faults run at the same time: each has two machines that mostly wait.
 PARALLEL ?= 2
 
@@ -45,7 +48,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
 
 .PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu gdb-installed gdb rig \
-	test report-test test-host test-boot test-rig stdtest bench \
+	test report-test test-host test-fuzz test-boot test-rig stdtest bench \
 	faults sweep search soak soak-kernel mutants fuzz clean
 
 help: ## what there is to make
@@ -99,7 +102,7 @@ gdb: qemu-installed gdb-installed ## one node under gdb, stopped where the kerne
 rig: qemu-installed image rig-bin ## boot two nodes, inject each FAULT, print the verdict
 	@bin/rig run --image $(IMAGE) --ram $(RAM) --parallel $(PARALLEL) $(addprefix --fault ,$(FAULT))
 
-test: test-host test-boot test-rig ## every test: host, boot in QEMU, the rig's faults
+test: test-host test-fuzz test-boot test-rig ## every test: host, fuzz targets, boot in QEMU, the rig's faults
 
 report-test: ## click through the rig's report in a headless Chromium, installed if need be
 	@command -v chromium >/dev/null || { \
@@ -116,6 +119,9 @@ test-host: qemu-installed
 	GOOS=linux GOARCH=arm GOARM=7 go vet $(GUEST)
 	go test $(PURE)
 	go test $(RACE) $$(go list ./... | grep -v -x -F -f <(go list $(BOOT) $(PURE)))
+
+test-fuzz:
+	go run ./internal/fuzzall -count $(FUZZED)
 
 test-boot: qemu-installed mkimage-installed
 	HOLDFAST_REQUIRE_QEMU=1 HOLDFAST_REQUIRE_MKIMAGE=1 go test $(BOOT)

@@ -99,3 +99,48 @@ func TestWhatANodeCouldNotUseIsNotProvisioned(t *testing.T) {
 		}
 	}
 }
+
+// FuzzImage damages a chip in places of the fuzzer's choice. Whatever it holds then can be read,
+// with a record or the reason why there is none; and what is saved is there afterwards.
+func FuzzImage(f *testing.F) {
+	e, err := NewEnvironment("net.ip=10.7.0.10/24", "mesh.root=self")
+	if err != nil {
+		f.Fatal(err)
+	}
+	entropy := secretOf(2)
+	image, err := Provision{Environment: e, Identity: &Identity{secretOf(1), 0}, Entropy: &entropy}.Image()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{})
+	f.Add([]byte{0, 0x40, 4, 0, 0, 0, 0})                      // the environment's magic, copy A
+	f.Add([]byte{0, 0x46, 2, 0xff, 0xff, 0x10, 0x46, 2, 0, 0}) // its length, in both copies
+	f.Add([]byte{2, 0, 1, 0, 0x12, 0, 1, 0, 3, 0, 1, 0, 0x13, 0, 1, 0})
+	f.Add([]byte{8, 0, 255})
+	f.Fuzz(func(t *testing.T, damage []byte) {
+		chip := slices.Clone(image)
+		for len(damage) >= 3 {
+			at, n := int(damage[0])<<8|int(damage[1]), int(damage[2])
+			damage = damage[3:]
+			n = min(n, len(damage))
+			copy(chip[min(at, len(chip)):], damage[:n])
+			damage = damage[n:]
+		}
+		s := open(t, chip)
+		r, err := s.LoadEnvironment()
+		if absent := (*AbsentError)(nil); err != nil && !errors.As(err, &absent) {
+			t.Fatal(err)
+		} else if err == nil && r.Environment.Size() > EnvironmentMax+1 {
+			t.Fatalf("an environment of %d bytes", r.Environment.Size())
+		}
+		s.LoadIdentity()
+		s.LoadEntropy()
+		ledger(t, chip).Marks()
+		if _, err := s.SaveEnvironment(e); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.LoadEnvironment(); err != nil || !slices.Equal(list(r.Environment), list(e)) {
+			t.Fatalf("what was saved is %v, %v", r, err)
+		}
+	})
+}

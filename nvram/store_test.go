@@ -62,7 +62,7 @@ func (m Memory) put(c Copy, k Kind, sequence uint32, payload []byte) {
 	copy(m[c.offset(k.place()):], encode(k, sequence, payload))
 }
 
-func open(t *testing.T, chip Chip) *Store {
+func open(t testing.TB, chip Chip) *Store {
 	t.Helper()
 	s, err := Open(chip)
 	if err != nil {

@@ -273,3 +273,26 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParse gives Parse anything: what it accepts is what the authority signs, to the byte, so that
+// one view has one certificate.
+func FuzzParse(f *testing.F) {
+	for count := 1; count <= MaxMembers; count++ {
+		f.Add(certify(sample(count)))
+	}
+	stranger := Sign(sample(2), keyOf(99))
+	f.Add(stranger.Append(nil))
+	f.Add(append(certify(sample(1)), 0))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := Parse(b, publicOf(authority))
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrSignature) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if signed := certify(c.View); !bytes.Equal(signed, b) {
+			t.Fatalf("%x is accepted, and the authority would sign %x", b, signed)
+		}
+	})
+}

@@ -112,3 +112,44 @@ func TestEveryWireWordHasAName(t *testing.T) {
 		}
 	}
 }
+
+// FuzzMove gives two frames: two moves have the same signature only when they say the same of who
+// gives what to whom, and when, whatever records they carry.
+func FuzzMove(f *testing.F) {
+	base := &Move{Object: id.Object{1}, From: id.Node{2}, To: id.Node{3}, Epoch: 4, MoveEpoch: 5}
+	frame := func(change func(m *Move)) []byte {
+		m := *base
+		change(&m)
+		return Append(nil, 4, &m)[PrefixSize:]
+	}
+	own := frame(func(*Move) {})
+	f.Add(own, frame(func(m *Move) { m.Signature[0] = 1 }))
+	f.Add(own, frame(func(m *Move) {
+		m.Since, m.RecordEpoch, m.Version, m.Value = 4, 4, 1, []byte("a record")
+		m.Request.Seq = 1
+	}))
+	f.Add(own, frame(func(m *Move) { m.MoveEpoch++ }))
+	f.Add(own, frame(func(m *Move) { m.From, m.To = m.To, m.From }))
+	f.Add(own, []byte{})
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		m, n := moveOf(a), moveOf(b)
+		if m == nil || n == nil {
+			return
+		}
+		same := m.Object == n.Object && m.From == n.From && m.To == n.To && m.Epoch == n.Epoch &&
+			m.MoveEpoch == n.MoveEpoch
+		if bytes.Equal(SignedMove(m), SignedMove(n)) != same {
+			t.Fatalf("%+v and %+v: the signature covers %x and %x", m, n, SignedMove(m), SignedMove(n))
+		}
+	})
+}
+
+// moveOf is the move in a frame, nil when there is none.
+func moveOf(frame []byte) *Move {
+	_, m, err := Parse(frame)
+	if err != nil {
+		return nil
+	}
+	move, _ := m.(*Move)
+	return move
+}
