@@ -28,5 +28,6 @@ func Network(address netip.Prefix, gateway netip.Addr) (*netstack.Stack, error) 
 	if err != nil {
 		return nil, err
 	}
-	return netstack.New(port, netstack.Config{MAC: mac, Addr: address, Gateway: gateway})
+	return netstack.New(port, netstack.Config{MAC: mac, Addr: address, Gateway: gateway,
+		Counter: netstack.Counter{Read: sys.Counter, Hz: sys.CounterHz()}})
 }

@@ -124,6 +124,7 @@ func (hw *hardware) openNetwork(n *node.Node) node.Network {
 	}
 	hw.stack, err = netstack.New(ack.New(hw.port), netstack.Config{
 		MAC: mac, Addr: address, Gateway: gateway,
+		Counter: netstack.Counter{Read: sys.Counter, Hz: sys.CounterHz()},
 	})
 	if err != nil {
 		panic("image: " + err.Error())
