@@ -73,6 +73,7 @@ type Request struct {
 	Value      []byte          // of a commit, at most wire.ValueMax bytes
 	Within     when.Span       // for how long the client waits, 0 for as long as is usual
 	Capability [capability.Size]byte
+	Verified   bool // the adapter has found the capability's signature to be the authority's
 
 	// Identity is the client's own name of the request, the same in retries; zero: the node names it.
 	// FirstEpoch is the epoch in which the client first sent it; 0: the current one.

@@ -78,6 +78,9 @@ func (n *Node) clientRequest(in Request) {
 	q := wire.RouteReq{Request: in.Identity, FirstEpoch: in.FirstEpoch,
 		Object: id.ObjectOf(in.Name), Op: in.Op, Class: in.Class, Durability: in.Durability,
 		IfVersion: in.IfVersion, Copies: in.Copies, Value: in.Value, Capability: in.Capability}
+	if in.Verified {
+		n.remember(in.Capability) // a public-key operation would hold up everything else
+	}
 	q.Within = within(in)
 	if q.Request.Seq == 0 {
 		q.Request = n.request()

@@ -176,23 +176,28 @@ const verifiedMax = 32
 
 // capability verifies an encoded capability, or finds that it has done so before.
 func (n *Node) capability(b [capability.Size]byte) (capability.Capability, bool) {
-	for i := range n.verified {
-		if n.verified[i] == b {
-			c, err := capability.Parse(b[:])
-			return c, err == nil
-		}
+	if slices.Contains(n.verified, b) {
+		c, err := capability.Parse(b[:])
+		return c, err == nil
 	}
 	c, err := capability.Verify(b[:], n.c.Root)
 	if err != nil {
 		return c, false
 	}
-	if len(n.verified) < verifiedMax {
+	n.remember(b)
+	return c, true
+}
+
+// remember takes a capability as verified from here on.
+func (n *Node) remember(b [capability.Size]byte) {
+	switch {
+	case slices.Contains(n.verified, b):
+	case len(n.verified) < verifiedMax:
 		n.verified = append(n.verified, b)
-	} else {
+	default:
 		n.verified[n.verifiedNext] = b
 		n.verifiedNext = (n.verifiedNext + 1) % verifiedMax
 	}
-	return c, true
 }
 
 // leaseFor checks the lease that an operation needs: a commit and an authoritative read the write

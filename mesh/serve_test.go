@@ -52,6 +52,31 @@ func TestACapabilityIsGoodForWhatItSaysAndNothingElse(t *testing.T) {
 	}
 }
 
+// A signature that the adapter has verified is not verified again; any other one is, once.
+func TestWhoseSignatureIsVerified(t *testing.T) {
+	s := newSolo(t, soloConfig(rootKey, 1))
+	forged := capability.Mint(capability.Capability{Object: id.ObjectOf("lab-0"), Holder: s.self(),
+		Epoch: 1, Rights: capability.RightStat, Serial: 1}, keyOf("stranger"))
+	q := mesh.Request{Ticket: 1, Name: "lab-0", Op: wire.Stat, Class: wire.Lease,
+		IfVersion: wire.AnyVersion, Capability: forged}
+	for _, c := range []struct {
+		name     string
+		verified bool
+		want     refusal.Word
+	}{
+		{"by nobody", false, refusal.BadCapability},
+		{"by the adapter", true, refusal.OK},
+		{"by the adapter, before", false, refusal.OK},
+	} {
+		q.Verified = c.verified
+		s.clear()
+		s.step(q)
+		if len(s.answers) != 1 || s.answers[0].Reply.Word != c.want {
+			t.Errorf("verified %s: %+v, want %v", c.name, s.answers, c.want)
+		}
+	}
+}
+
 // Only a home knows where its object went: another node's belief may be old, and two of them may
 // send a request round in a circle (ADR-0008 section 3).
 func TestANodeThatIsNoHomeDoesNotRedirect(t *testing.T) {

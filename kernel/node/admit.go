@@ -15,7 +15,8 @@ import (
 // admission refuses, before the protocol sees it, a request whose capability no home could ever
 // accept. The home judges every request by itself; this is for the node's own sake: what a stranger
 // sends takes no turn of the loop, no place among the operations under way, no frame and no line of
-// evidence. It also has words for what exactly is wrong, where the home has one for all of it.
+// evidence. It also has words for what exactly is wrong, where the home has one for all of it. When
+// the home is this node, the signature that was verified here is not verified again on the loop.
 //
 // Epochs are not judged here: which one is current is the protocol's to know.
 type admission struct {

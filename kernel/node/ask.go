@@ -78,6 +78,7 @@ func (n *Node) object(ctx context.Context, q mesh.Request) web.Answer {
 	if wrong := n.admitted.judge(&q, n.id, n.mesh.Root); wrong != "" {
 		return web.Word(refusal.BadCapability, wrong)
 	}
+	q.Verified = true
 	a, w := n.ask(ctx, func(t mesh.Ticket) mesh.Input {
 		q.Ticket = t
 		return q

@@ -291,6 +291,19 @@ func TestAStrangerLeavesNoTraceInTheMesh(t *testing.T) {
 	})
 }
 
+// TestTheLoopVerifiesNothingForTheNodesOwnClients lets the door take a forged token for verified:
+// only who verifies it again finds out.
+func TestTheLoopVerifiesNothingForTheNodesOwnClients(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a := w.boot(chip(t, rootEnv(), &root, true))
+		synctest.Wait()
+		forged := capability.Mint(token("lab-0", root, 1), stranger.key)
+		a.node.admitted.verified[0] = forged
+		a.object("PUT", "lab-0", "x", "Authorization: Holdfast "+capability.Text(forged)).
+			says(t, 200, "mesh-route: ")
+	})
+}
+
 func TestATokenIsVerifiedOnceWhileItIsRemembered(t *testing.T) {
 	var a admission
 	minted := func(serial uint64) *mesh.Request {
