@@ -66,7 +66,7 @@ func run(ctx context.Context, out io.Writer, ram string, length time.Duration) e
 	if err != nil {
 		return err
 	}
-	defer s.machine.Kill()
+	defer s.end()
 	timed, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	s.load(timed)

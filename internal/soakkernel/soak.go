@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,9 @@ import (
 	"time"
 
 	"holdfast/internal/imagebuild"
+	"holdfast/netstack"
 	"holdfast/qemu"
+	"holdfast/qemu/relay"
 )
 
 const (
@@ -32,8 +35,20 @@ const (
 	messageMax = 32 << 10
 )
 
+// The guest's address, and this side's on the same Ethernet. QEMU's user network will not do: a
+// guest that has no time for a second answers a connection request twice, and to a connection that
+// was answered twice QEMU 7.2 hands one segment of data and no more.
+var (
+	guestAddress = netip.MustParseAddr("10.0.2.15")
+	ownAddress   = netip.MustParsePrefix("10.0.2.2/24")
+	ownMAC       = [6]byte{2, 0, 0, 0, 0, 2}
+)
+
 // soak is a running guest and what became of it so far.
 type soak struct {
+	relay   *relay.Relay // the Ethernet between the guest and station
+	station *netstack.Stack
+	http    http.Client
 	machine *qemu.Process
 	serving chan struct{}
 	came    chan struct{} // capacity 1: a check came round
@@ -54,21 +69,66 @@ func boot(ctx context.Context, dir, ram string, limit time.Duration) (*soak, err
 		return nil, err
 	}
 	s := newSoak()
-	p, err := qemu.Start(ctx, qemu.Machine{
-		Name: "soak", Image: image, RAM: ram, Dir: dir, NoReboot: true, Limit: limit,
-		Net:    qemu.UserNet{Forward: []uint16{7, 80}},
-		OnLine: func(_ time.Time, line string) { s.heard(line) },
-	})
-	if err != nil {
+	if err := s.start(ctx, image, dir, ram, limit); err != nil {
+		s.end()
 		return nil, err
 	}
-	s.machine = p
 	select {
 	case <-s.serving:
 		return s, nil
-	case <-p.Done():
-		return nil, fmt.Errorf("the guest does not serve: %v; %q", p.Wait(), s.failed)
+	case <-s.machine.Done():
+		defer s.end()
+		return nil, fmt.Errorf("the guest does not serve: %v; %q", s.machine.Wait(), s.failures())
 	}
+}
+
+// start makes the Ethernet, the station on this side of it, and the guest's machine.
+func (s *soak) start(ctx context.Context, image, dir, ram string, limit time.Duration) error {
+	s.relay = relay.New(relay.Options{Report: func(err error) { s.fail(err.Error()) }})
+	own, err := s.relay.Local("station")
+	if err != nil {
+		return err
+	}
+	s.station, err = netstack.New(own, netstack.Config{MAC: ownMAC, Addr: ownAddress})
+	if err != nil {
+		return err
+	}
+	s.http.Transport = &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return s.dial(ctx, httpPort)
+		}}
+	port, err := s.relay.Unix("soak", filepath.Join(dir, "soak.sw"), filepath.Join(dir, "soak.vm"))
+	if err != nil {
+		return err
+	}
+	local, remote := port.Sockets()
+	s.machine, err = qemu.Start(ctx, qemu.Machine{
+		Name: "soak", Image: image, RAM: ram, Dir: dir, NoReboot: true, Limit: limit,
+		Net:    qemu.Ethernet{Local: local, Remote: remote},
+		OnLine: func(_ time.Time, line string) { s.heard(line) },
+	})
+	return err
+}
+
+// end ends the guest and everything that start made.
+func (s *soak) end() {
+	if s.machine != nil {
+		s.machine.Kill()
+	}
+	if s.station != nil {
+		s.station.Close()
+	}
+	s.relay.Close()
+}
+
+// The ports of the guest.
+const (
+	echoPort = 7
+	httpPort = 80
+)
+
+func (s *soak) dial(ctx context.Context, port uint16) (net.Conn, error) {
+	return s.station.Dial(ctx, netip.AddrPortFrom(guestAddress, port))
 }
 
 func newSoak() *soak {
@@ -161,13 +221,12 @@ func (s *soak) client(ctx context.Context, name string, seed uint64,
 }
 
 func (s *soak) request(ctx context.Context, message []byte) ([]byte, error) {
-	url := "http://" + s.machine.Forwarded(80).String() + "/"
+	url := "http://" + guestAddress.String() + "/"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(message))
 	if err != nil {
 		return nil, err
 	}
-	req.Close = true
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.http.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +235,7 @@ func (s *soak) request(ctx context.Context, message []byte) ([]byte, error) {
 }
 
 func (s *soak) echo(ctx context.Context, message []byte) ([]byte, error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", s.machine.Forwarded(7).String())
+	c, err := s.dial(ctx, echoPort)
 	if err != nil {
 		return nil, err
 	}

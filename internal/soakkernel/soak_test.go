@@ -46,7 +46,7 @@ func TestAShortSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.machine.Kill()
+	defer s.end()
 	go func() {
 		for s.report(new(strings.Builder)) != nil && ctx.Err() == nil && len(s.failures()) == 0 {
 			select {
