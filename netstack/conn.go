@@ -184,6 +184,14 @@ func (c *Conn) Close() error {
 	return nil
 }
 
+// Reset closes the connection without a goodbye: the peer gets a reset, whatever was written and
+// not sent is lost, and the stack forgets the connection at once. It is for strangers, who are not
+// worth the memory of a close in good order.
+func (c *Conn) Reset() error {
+	c.ep.SocketOptions().SetLinger(tcpip.LingerOption{Enabled: true})
+	return c.Close()
+}
+
 // CloseRead refuses what the peer sends from now on.
 func (c *Conn) CloseRead() error { return c.shutdown(tcpip.ShutdownRead) }
 

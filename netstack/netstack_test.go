@@ -437,3 +437,50 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A minute's worth of short connections must not be in memory at a time, whoever closes first.
+func TestAClosedConnectionIsSoonForgotten(t *testing.T) {
+	p := newPair(t)
+	idle := len(p.a.gvisor.RegisteredEndpoints())
+	for _, c := range []struct {
+		name  string
+		close func(*Conn) error
+		after time.Duration // then it is gone
+		kept  bool          // at once it is not
+	}{
+		{"in good order", (*Conn).Close, 3 * time.Second, true},
+		{"without a goodbye", (*Conn).Reset, 0, false},
+	} {
+		atA, atB := p.connect(t, 80)
+		if err := c.close(atA.(*Conn)); err != nil {
+			t.Fatal(err)
+		}
+		p.within(t, time.Second, func() {
+			_, err := atB.Read(make([]byte, 1))
+			if reset := errors.Is(err, syscall.ECONNRESET); reset == c.kept {
+				t.Errorf("%s: the peer reads %v", c.name, err)
+			}
+			atB.Close()
+		})
+		p.clock.Run(10 * latency)
+		if kept := len(p.a.gvisor.RegisteredEndpoints()) > idle; kept != c.kept {
+			t.Errorf("%s: kept is %v", c.name, kept)
+		}
+		p.clock.Run(c.after)
+		if n := len(p.a.gvisor.RegisteredEndpoints()); n > idle {
+			t.Errorf("%s: %d endpoints after %v", c.name, n-idle, c.after)
+		}
+	}
+}
+
+// A peer that never closes its side does not keep the stack's.
+func TestAHalfClosedConnectionIsSoonForgotten(t *testing.T) {
+	p := newPair(t)
+	idle := len(p.a.gvisor.RegisteredEndpoints())
+	atA, _ := p.connect(t, 80)
+	atA.Close()
+	p.clock.Run(3 * time.Second)
+	if n := len(p.a.gvisor.RegisteredEndpoints()); n > idle {
+		t.Errorf("%d endpoints", n-idle)
+	}
+}

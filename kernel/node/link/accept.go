@@ -41,7 +41,7 @@ func (l *Links) Accept(ctx context.Context, listener net.Listener) error {
 		// Closed before any cryptography. One row a second says so; one for each would let a stranger
 		// write the log.
 		l.overrate.Add(1)
-		raw.Close()
+		reset(raw)
 		if now.Sub(said) >= time.Second {
 			said = now
 			l.deliver(Refused{raw.RemoteAddr().String(), Full})
@@ -133,6 +133,16 @@ func (hs *handshakes) done(h *handshake) (pushedOut bool) {
 		hs.running = slices.Delete(hs.running, i, i+1)
 	}
 	return h.pushedOut
+}
+
+// reset closes a connection without a goodbye where the network can do so: a stack that takes leave
+// of each of a thousand strangers a second needs memory for all of them.
+func reset(raw net.Conn) {
+	if c, ok := raw.(interface{ Reset() error }); ok {
+		_ = c.Reset() // it is closed already, or nobody is there
+		return
+	}
+	raw.Close()
 }
 
 // addressOf is the address, without the port, that a connection comes from.

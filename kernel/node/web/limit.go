@@ -98,8 +98,18 @@ func (l *limitedListener) turnAway(c net.Conn) {
 			<-l.door
 		})
 	default:
-		c.Close()
+		reset(c)
 	}
+}
+
+// reset closes a connection without a goodbye where the network can do so: a stack that takes leave
+// of every client in a flood needs memory for all of them.
+func reset(c net.Conn) {
+	if r, ok := c.(interface{ Reset() error }); ok {
+		_ = r.Reset() // it is closed already, or nobody is there
+		return
+	}
+	c.Close()
 }
 
 // full is the answer to a request that was not read.
