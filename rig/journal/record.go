@@ -81,8 +81,18 @@ type Run struct {
 	// Scenario is the text of the file that the fault was read from; empty for a fault of the rig's.
 	Scenario string `json:"scenario,omitempty"`
 	Nodes    []Node `json:"nodes"`
+	// Times is the authority's mesh.time; nil for the usual one.
+	Times *Times `json:"times_ms,omitempty"`
 	// Objects are the lab objects, lowest number first.
 	Objects []Object `json:"objects"`
+}
+
+// Times is a mesh's timing, in milliseconds.
+type Times struct {
+	Heartbeat int64 `json:"heartbeat"`
+	Suspect   int64 `json:"suspect"`
+	Fail      int64 `json:"fail"`
+	Lease     int64 `json:"lease"`
 }
 
 // Node is one machine of a run.

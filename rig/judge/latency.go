@@ -3,7 +3,6 @@ package judge
 import (
 	"time"
 
-	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 )
 
@@ -25,9 +24,6 @@ const (
 	Rejoin    = "rejoin"    // from the end of the fault to the node's new admission
 )
 
-// failMost is the latest that a failure is noticed after the last sign of life.
-const failMost = timing.FailMS*time.Millisecond + lateMost
-
 // Latencies measures a run: its first loss of a node and what followed.
 func (r *Run) Latencies() []Latency {
 	loss, ok := r.firstLoss()
@@ -38,6 +34,8 @@ func (r *Run) Latencies() []Latency {
 	add := func(name string, from journal.Record, to Row, most time.Duration) {
 		all = append(all, Latency{name, from.N, to.N, to.Seen.Sub(from.At), most})
 	}
+	// The latest that a failure is noticed after the last sign of life.
+	failMost := time.Duration(r.Times().Fail)*time.Millisecond + lateMost
 	failed, ok := r.rowAfter(loss.N, "", "mesh-fail", "failed")
 	if ok {
 		add(Detection, loss, failed, failMost)

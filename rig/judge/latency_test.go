@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/scenario"
 )
@@ -36,5 +38,22 @@ func TestStoredRunsHaveTheirLatencies(t *testing.T) {
 		if got := strings.Join(parts, "; "); got != want {
 			t.Errorf("%s: %s\nwant %s", fault, got, want)
 		}
+	}
+}
+
+func TestTheBoundOfALatencyIsThatOfTheRunsTimes(t *testing.T) {
+	records, err := scenario.StoredRun("kill-peer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast := *records[0].Run
+	fast.Times = &journal.Times{Heartbeat: 300, Suspect: 1_200, Fail: 2_400, Lease: 400}
+	records[0].Run = &fast
+	run, err := judge.New(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := run.Latencies()[0]; l.Name != judge.Detection || l.Most != 2_900*time.Millisecond {
+		t.Errorf("%+v, want a bound of 2.9 s", l)
 	}
 }

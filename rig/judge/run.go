@@ -41,6 +41,8 @@ import (
 
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/id"
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
 	"holdfast/rig/journal"
 )
 
@@ -54,6 +56,16 @@ type Run struct {
 	Nodes   []id.Node      // the ids of Info.Nodes
 	hazards map[int]hazard // by record number, see Watch
 	names   map[id.Object]string
+}
+
+// Times is the timing that the run's mesh was given.
+func (r *Run) Times() timing.Timing {
+	given := r.Info.Times
+	if given == nil {
+		return timing.Default
+	}
+	return timing.Timing{Heartbeat: when.Span(given.Heartbeat), Suspect: when.Span(given.Suspect),
+		Fail: when.Span(given.Fail), WriteLease: when.Span(given.Lease)}
 }
 
 // Row is one line of evidence on a node's console.

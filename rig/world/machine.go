@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/nvram/config"
 	"holdfast/qemu"
 	"holdfast/qemu/relay"
 	"holdfast/qemu/rsp"
@@ -78,11 +79,7 @@ func (m *machine) during(
 func (w *World) prepare(i int) error {
 	node := &w.Cast.Nodes[i]
 	m := &machine{index: i, node: node, eeprom: filepath.Join(w.temp, node.Name+".ee")}
-	conf := w.Cast.Config(i)
-	if w.Configure != nil {
-		w.Configure(w.Cast, i, &conf)
-	}
-	conf.Tape = conf.Lab && w.Record
+	conf := w.config(i)
 	environment, err := conf.Environment()
 	if err != nil {
 		return fmt.Errorf("rig: node %s: %w", node.Name, err)
@@ -104,6 +101,16 @@ func (w *World) prepare(i int) error {
 	}
 	w.machines = append(w.machines, m)
 	return nil
+}
+
+// config is what the cast's i-th node is provisioned with.
+func (w *World) config(i int) config.Config {
+	conf := w.Cast.Config(i)
+	if w.Configure != nil {
+		w.Configure(w.Cast, i, &conf)
+	}
+	conf.Tape = conf.Lab && w.Record
+	return conf
 }
 
 // machine returns the machine of a node; a fault that names another is a bug.

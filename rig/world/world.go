@@ -187,6 +187,11 @@ func (w *World) describe(start time.Time) *journal.Run {
 		CPUs:     runtime.NumCPU(),
 		Slow:     w.Slow,
 	}
+	if t := w.config(0).Timing; t != (config.Timing{}) {
+		run.Times = &journal.Times{Heartbeat: t.Heartbeat.Milliseconds(),
+			Suspect: t.Suspect.Milliseconds(), Fail: t.Fail.Milliseconds(),
+			Lease: t.Lease.Milliseconds()}
+	}
 	for i, n := range w.Cast.Nodes {
 		run.Nodes = append(run.Nodes, journal.Node{
 			Name: n.Name, ID: n.ID.String(), Address: n.Address.String(), Authority: i == 0,

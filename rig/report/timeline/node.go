@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"holdfast/mesh/evidence"
-	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 )
 
-const writeLease = timing.WriteLeaseMS * time.Millisecond
+// writeLease is how long a write lease lasts in this run.
+func (t *Timeline) writeLease() time.Duration {
+	return time.Duration(t.Run.Times().WriteLease) * time.Millisecond
+}
 
 // machine is when a node's machine ran and when it stood still.
 func machine(r *judge.Run, node string) []Band {
@@ -276,7 +278,7 @@ func (t *Timeline) sample(info journal.Node, r journal.Record) (s sample, ok boo
 	}
 	if sent, leased := line.GetInstant("lease_sent_ms"); leased && !info.Authority {
 		if _, at, mapped := t.Run.When(info.Name, r.N, sent); mapped {
-			s.until = at.Add(writeLease)
+			s.until = at.Add(t.writeLease())
 		}
 	}
 	return s, true
@@ -305,7 +307,7 @@ func (t *Timeline) possible(member string, node Node) []Band {
 			}
 			from := back[0].At // the earliest that an answer can have been
 			view := node.viewAt(from)
-			to := min(f.At.Add(writeLease), node.stateEnd(from, t.End))
+			to := min(f.At.Add(t.writeLease()), node.stateEnd(from, t.End))
 			last := len(all) - 1
 			switch {
 			case view == "" || to <= from:

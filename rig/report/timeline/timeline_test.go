@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/golden"
+	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/scenario"
 )
@@ -63,5 +65,25 @@ func TestStoredRunsHaveTheirTimeline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			golden.Check(t, filepath.Join("testdata", name+".txt"), dump(Of(stored(t, name))))
 		})
+	}
+}
+
+// TestALeaseLastsAsLongAsInItsRun looks at the lease that the member had when it was cut off, in a
+// run of the usual times and in one that was given others.
+func TestALeaseLastsAsLongAsInItsRun(t *testing.T) {
+	run := stored(t, "partition")
+	last := func() (to journal.Time) {
+		cut := Of(run).Faults[0].From
+		for _, b := range Of(run).Node("n1").Write {
+			if b.Kind == Possible && b.From < cut {
+				to = max(to, b.To)
+			}
+		}
+		return to
+	}
+	usual := last()
+	run.Info.Times = &journal.Times{Heartbeat: 300, Suspect: 1_200, Fail: 2_400, Lease: 400}
+	if fast := last(); usual.Sub(fast) != 5_600*time.Millisecond {
+		t.Errorf("the lease ends at %v, with the usual times at %v; want 5.6 s between", fast, usual)
 	}
 }
