@@ -145,6 +145,7 @@ func meshCounted(ctx context.Context, t *table, built images) error {
 		{commitFirst, firsts, asked{1, there, "replicated", ""}},
 		{commitAgain, commits, asked{1, there, "replicated", p.mint(1, there)}},
 		{commitLocal, commits, asked{1, there, "local", p.mint(1, there)}},
+		{homeFirst, firsts, asked{1, here, "replicated", ""}},
 		{homeCommit, commits, asked{1, here, "replicated", p.mint(1, here)}},
 		{homeLocalCommit, commits, asked{1, here, "local", p.mint(1, here)}},
 	} {

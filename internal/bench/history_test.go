@@ -77,9 +77,9 @@ func TestWhatWasRecordedIsPrintedAsBefore(t *testing.T) {
 	now.set(commitFirst, 4)
 	now.print(&b, es)
 	for _, want := range []string{
-		"routed commit, capability seen again          -      0.8     0.75      0.5  M instructions\n",
-		"routed commit, capability seen first          -      4.5        -        4  M instructions\n",
-		"reset to main                              3.15      3.5        -        -  M instructions\n",
+		"routed commit, capability seen again              -      0.8     0.75      0.5  M instructions\n",
+		"routed commit, capability seen first              -      4.5        -        4  M instructions\n",
+		"reset to main                                  3.15      3.5        -        -  M instructions\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())

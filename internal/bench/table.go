@@ -23,6 +23,7 @@ const (
 	commitFirst     = "routed commit, capability seen first"
 	commitAgain     = "routed commit, capability seen again"
 	commitLocal     = "routed local commit, seen again"
+	homeFirst       = "commit at its home, capability seen first"
 	homeCommit      = "commit at its home, seen again"
 	homeLocalCommit = "local commit at its home, seen again"
 	handshakeCost   = "mutual TLS handshake"
@@ -59,6 +60,7 @@ func newTable() *table {
 		{name: commitFirst, unit: "M instructions", target: "4.5"},
 		{name: commitAgain, unit: "M instructions", target: "0.8"},
 		{name: commitLocal, unit: "M instructions"},
+		{name: homeFirst, unit: "M instructions"},
 		{name: homeCommit, unit: "M instructions"},
 		{name: homeLocalCommit, unit: "M instructions"},
 		{name: handshakeCost, unit: "M instructions", target: "13.2"},
@@ -86,7 +88,7 @@ func (t *table) set(name string, value float64) {
 // print prints the rows with what was recorded before. A row that was not measured has no figure.
 func (t *table) print(w io.Writer, before []entry) {
 	line := func(name, peer, target, before, now, unit string) {
-		fmt.Fprintf(w, "%-38s %8s %8s %8s %8s  %s\n",
+		fmt.Fprintf(w, "%-42s %8s %8s %8s %8s  %s\n",
 			name, or(peer), or(target), or(before), or(now), unit)
 	}
 	line("figure", "peer", "target", "before", "now", "unit")
