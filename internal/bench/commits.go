@@ -20,10 +20,11 @@ import (
 // is measured on the idle pair for a while of the guests' time and taken off; so is what the two
 // readings cost.
 const (
-	commits    = 200             // for one figure
-	firsts     = 40              // with a capability that was never seen
-	handshakes = 8               // a node takes ten a second
+	commits    = 200 // for one figure
+	firsts     = 40  // with a capability that was never seen
+	handshakes = 8
 	quiet      = 5 * time.Second // in which the background is measured
+	pace       = time.Second / 2 // between two handshakes: a node takes four a second from one address
 	clientsMax = 8
 	perClient  = 100
 )

@@ -244,6 +244,11 @@ func (p *pair) mint(node int, object string) string {
 // shake makes one mutual handshake with the authority, as the node that was never booted, up to its
 // greeting, and leaves.
 func (p *pair) shake(ctx context.Context, certificate tls.Certificate) error {
+	select {
+	case <-time.After(pace): // the node's own limit
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	raw, err := p.station.Dial(ctx, netip.AddrPortFrom(p.cast.Nodes[0].Address.Addr(),
 		provision.MeshPort))
 	if err != nil {
