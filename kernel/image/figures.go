@@ -42,5 +42,5 @@ func (hw *hardware) figures(add func(node.Figure)) {
 	e := hw.port.Stats()
 	total("enet_receive_errors", "Frames that the controller marked as damaged.",
 		e.Overrun+e.TooLong+e.Bad+e.TooShort)
-	total("enet_ring_full", "Times that the receive ring was full.", e.RingFull)
+	total("enet_ring_full", "Frames not sent because the transmit ring was full.", e.RingFull)
 }
