@@ -120,8 +120,11 @@ func (j *judge) alone(m *machine, i int, does string) {
 	}
 }
 
-// able reports whether a machine may commit now.
+// able reports whether a machine may commit now by itself. Without leases no member may.
 func (j *judge) able(m *machine) bool {
+	if m.config.Timing.AcksAll && m != j.w.nodes[0] {
+		return false
+	}
 	if j.adr && m != j.w.nodes[0] {
 		heard, ok := j.frames[m]
 		return ok && m.node.Joined() && j.w.counter(m).Sub(heard) <= timing.WriteLeaseMS
