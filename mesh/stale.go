@@ -68,7 +68,7 @@ func (n *Node) ageOf(o *route.Object) (age when.Span, known bool) {
 		known = n.state == Joined
 	}
 	if o != nil && !o.Staged.IsZero() && o.Lease != route.Active {
-		age = max(age, n.now.Sub(o.StagedAt))
+		age = max(age, n.now.Sub(o.StagedAt)+1) // a part of a millisecond counts: 0 is without doubt
 		known = known && (!n.c.Both || n.second != when.NoSecond)
 	}
 	return age, known
