@@ -108,7 +108,8 @@ func FuzzImage(f *testing.F) {
 		f.Fatal(err)
 	}
 	entropy := secretOf(2)
-	image, err := Provision{Environment: e, Identity: &Identity{secretOf(1), 0}, Entropy: &entropy}.Image()
+	identity := Identity{secretOf(1), 0}
+	image, err := Provision{Environment: e, Identity: &identity, Entropy: &entropy}.Image()
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -60,8 +60,7 @@ func fail(err error) {
 
 type target struct{ pkg, name string }
 
-// list finds the targets of packages. It reads the tests rather than builds them, as `go test -list`
-// would.
+// list finds the targets of packages. It reads the tests, which `go test -list` would build.
 func list(patterns string) ([]target, error) {
 	const format = "{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}" +
 		"{{range .XTestGoFiles}} {{.}}{{end}} {{.Dir}}"
