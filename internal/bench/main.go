@@ -10,6 +10,8 @@
 // It measures in parts, each with machines of its own:
 //
 //	machine  one image with net/http and nothing of Holdfast's own, in instructions
+//	relay    the same over the rig's relay, which has a frame in its hands at a time (relay.go)
+//	latency  how soon a goroutine has an interrupt
 //	mesh     two nodes on the rig's relay, in instructions of both together (pair.go, commits.go)
 //	wall     both once more, by the host's clock
 //	size     bytes of the images
@@ -33,12 +35,14 @@ import (
 )
 
 const (
-	ram       = "128M"
-	limit     = 4 * time.Minute // for one machine
-	requests  = 400
-	transfer  = 8 << 20 // bytes each way
-	firstRuns = 5
-	idleTime  = 10 * time.Second
+	ram      = "128M"
+	limit    = 4 * time.Minute // for one machine
+	requests = 400
+	transfer = 8 << 20 // bytes each way
+	// loadClients are the HTTP clients of the row about memory under load.
+	loadClients = 8
+	firstRuns   = 5
+	idleTime    = 10 * time.Second
 )
 
 // images are the files to boot.
@@ -52,6 +56,8 @@ type part struct {
 
 var parts = []part{
 	{"machine", counted},
+	{"relay", relayed},
+	{"latency", latency},
 	{"mesh", meshCounted},
 	{"wall", wall},
 	{"size", sizes},

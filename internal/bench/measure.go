@@ -13,39 +13,69 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"holdfast/qemu"
 )
 
 // machine is a running guest.
 type machine struct {
 	*qemu.Process
-	client    *http.Client
-	mainTicks chan string
+	client *http.Client
+	dial   func(ctx context.Context, port uint16) (net.Conn, error)
+	main   chan string // what it says when it enters main
 }
 
-// boot starts the guest; icount counts instructions instead of running free.
+// The guest's services.
+const (
+	portHTTP   = 80
+	portSink   = 5001
+	portSource = 5002
+	portEcho   = 5003
+)
+
+// boot starts the guest on QEMU's user network; icount counts instructions instead of running free.
 func boot(ctx context.Context, image string, icount bool) (*machine, error) {
-	m := &machine{mainTicks: make(chan string, 1)}
-	m.client = &http.Client{Timeout: limit, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
-	spec := qemu.Machine{Name: "bench", Image: image, RAM: ram, Limit: limit,
-		Net: qemu.UserNet{Forward: []uint16{80, 5001, 5002}},
-		OnLine: func(_ time.Time, line string) {
-			if ticks, ok := strings.CutPrefix(line, "bench: main ticks="); ok {
-				m.mainTicks <- ticks
-			}
-		}}
-	if icount {
-		spec.ICount = "shift=0"
+	m := newMachine()
+	spec := m.spec(image, icount)
+	spec.Net = qemu.UserNet{Forward: []uint16{portHTTP, portSink, portSource, portEcho}}
+	m.dial = func(ctx context.Context, port uint16) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", m.Forwarded(port).String())
 	}
 	p, err := qemu.Start(ctx, spec)
 	m.Process = p
 	return m, err
 }
 
+func newMachine() *machine {
+	m := &machine{main: make(chan string, 1)}
+	m.client = &http.Client{Timeout: limit, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return m.dial(ctx, portHTTP)
+		},
+		MaxIdleConnsPerHost: loadClients,
+	}}
+	return m
+}
+
+// spec is the guest's machine but for its network.
+func (m *machine) spec(image string, icount bool) qemu.Machine {
+	spec := qemu.Machine{Name: "bench", Image: image, RAM: ram, Limit: limit,
+		OnLine: func(_ time.Time, line string) {
+			if figures, ok := strings.CutPrefix(line, "bench: main "); ok {
+				m.main <- figures
+			}
+		}}
+	if icount {
+		spec.ICount = "shift=0"
+	}
+	return spec
+}
+
 // get fetches a path; QEMU's user network accepts at once, whatever the guest does, so only an
 // answer proves anything.
 func (m *machine) get(path string) (string, error) {
-	resp, err := m.client.Get("http://" + m.Forwarded(80).String() + path)
+	resp, err := m.client.Get("http://guest" + path)
 	if err != nil {
 		return "", err
 	}
@@ -72,15 +102,43 @@ func (m *machine) figures() (f figures, err error) {
 // instructions is the guest's busy time between two readings, one nanosecond an instruction.
 func instructions(from, to figures) float64 { return (to.ticks - from.ticks) / to.hz * 1e9 }
 
-// counted fills the rows that are instruction counts.
+// counted fills the rows that are instruction counts of one machine.
 func counted(ctx context.Context, t *table, built images) error {
 	m, err := boot(ctx, built.guest, true)
 	if err != nil {
 		return err
 	}
 	defer m.Kill()
-	ticks, err := strconv.ParseFloat(<-m.mainTicks, 64)
+	if err := m.begin(t); err != nil {
+		return err
+	}
+	in, err := m.perByte(ctx, portSink, send)
 	if err != nil {
+		return err
+	}
+	out, err := m.perByte(ctx, portSource, take)
+	if err != nil {
+		return err
+	}
+	t.set(tcpIn, in)
+	t.set(tcpOut, out)
+	after, err := m.figures()
+	if err != nil {
+		return err
+	}
+	t.set(sysLoad, after.sys/1e6)
+	if err := m.load(ctx); err != nil {
+		return err
+	}
+	under, err := m.figures()
+	t.set(sysUnder, under.sys/1e6)
+	return err
+}
+
+// begin measures from the reset to what a fresh machine does with small requests.
+func (m *machine) begin(t *table) error {
+	var reset, kernel float64
+	if _, err := fmt.Sscanf(<-m.main, "ticks=%g kernel=%g", &reset, &kernel); err != nil {
 		return err
 	}
 	if _, err := m.get("/"); err != nil {
@@ -90,9 +148,10 @@ func counted(ctx context.Context, t *table, built images) error {
 	if err != nil {
 		return err
 	}
-	t.set(resetToMain, ticks/first.hz*1e3)
+	t.set(resetToMain, reset/first.hz*1e3)
+	t.set(resetKernel, kernel/first.hz*1e3)
 	t.set(sysIdle, first.sys/1e6)
-	perRequest, err := m.perRequest()
+	perRequest, err := m.each(func() error { _, err := m.get("/"); return err })
 	if err != nil {
 		return err
 	}
@@ -100,22 +159,52 @@ func counted(ctx context.Context, t *table, built images) error {
 	if err := m.clocks(t, first.hz); err != nil {
 		return err
 	}
-	in, err := m.perByte(5001, send)
+	perEcho, err := m.perEcho()
+	t.set(rawEcho, perEcho/1e3)
+	return err
+}
+
+// perEcho is the cost of sending 64 bytes there and back on a connection that stays open.
+func (m *machine) perEcho() (float64, error) {
+	c, err := m.dial(context.Background(), portEcho)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	out, err := m.perByte(5002, take)
-	if err != nil {
+	defer c.Close()
+	message := make([]byte, 64)
+	return m.each(func() error {
+		if _, err := c.Write(message); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(c, message)
 		return err
+	})
+}
+
+// load is everything at once: clients of HTTP, and bulk data both ways.
+func (m *machine) load(ctx context.Context) error {
+	var g errgroup.Group
+	for range loadClients {
+		g.Go(func() error {
+			for range requests {
+				if _, err := m.get("/"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	last, err := m.figures()
-	if err != nil {
-		return err
+	for port, move := range map[uint16]func(net.Conn) error{portSink: send, portSource: take} {
+		g.Go(func() error {
+			c, err := m.dial(ctx, port)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return move(c)
+		})
 	}
-	t.set(tcpIn, in)
-	t.set(tcpOut, out)
-	t.set(sysLoad, last.sys/1e6)
-	return nil
+	return g.Wait()
 }
 
 // clocks is what the guest's two clocks cost, as it has counted itself.
@@ -133,10 +222,18 @@ func (m *machine) clocks(t *table, hz float64) error {
 	return nil
 }
 
-// perRequest is the cost of one small GET on a connection that stays open. The requests before the
-// first reading let caches fill and the heap reach its size.
-func (m *machine) perRequest() (float64, error) {
-	if err := m.many(requests); err != nil {
+// each is what one of many calls of act costs the guest. Those before the first reading let caches
+// fill and the heap reach its size.
+func (m *machine) each(act func() error) (float64, error) {
+	many := func() error {
+		for range requests {
+			if err := act(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := many(); err != nil {
 		return 0, err
 	}
 	a, err := m.figures()
@@ -147,7 +244,7 @@ func (m *machine) perRequest() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := m.many(requests); err != nil {
+	if err := many(); err != nil {
 		return 0, err
 	}
 	c, err := m.figures()
@@ -157,18 +254,11 @@ func (m *machine) perRequest() (float64, error) {
 	return (instructions(b, c) - instructions(a, b)) / requests, nil
 }
 
-func (m *machine) many(n int) error {
-	for range n {
-		if _, err := m.get("/"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // perByte is the cost of a byte of a bulk transfer on one connection.
-func (m *machine) perByte(port uint16, move func(net.Conn) error) (float64, error) {
-	c, err := net.Dial("tcp", m.Forwarded(port).String())
+func (m *machine) perByte(
+	ctx context.Context, port uint16, move func(net.Conn) error,
+) (float64, error) {
+	c, err := m.dial(ctx, port)
 	if err != nil {
 		return 0, err
 	}
@@ -189,7 +279,7 @@ func send(c net.Conn) error {
 	if _, err := io.CopyN(c, zeros{}, transfer); err != nil {
 		return err
 	}
-	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+	if err := c.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 		return err
 	}
 	_, err := io.Copy(io.Discard, c)

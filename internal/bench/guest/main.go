@@ -2,9 +2,11 @@
 // (net/http over gVisor over ENET) and nothing of Holdfast's own, so that its figures can be put
 // beside another bare-metal Go's. It is no product.
 //
-//	80    HTTP: GET / a short text, GET /figures the counters, GET /clocks what reading a clock costs
+//	80    HTTP: GET / a short text, GET /figures the counters, GET /clocks what reading a clock
+//	      costs, GET /latency how soon a goroutine has an interrupt, GET /busy begins to be busy
 //	5001  takes bytes and drops them
 //	5002  sends bytes for as long as the peer takes them
+//	5003  sends back what it takes
 package main
 
 import (
@@ -22,14 +24,15 @@ import (
 )
 
 func main() {
-	entered := sys.ReadStats().Entered
-	fmt.Printf("bench: main ticks=%d\n", sys.Counter()-entered)
+	st := sys.ReadStats()
+	fmt.Printf("bench: main ticks=%d kernel=%d\n", sys.Counter()-st.Entered, st.Started-st.Entered)
 	s, err := guest.Network(netip.MustParsePrefix("10.0.2.15/24"), netip.MustParseAddr("10.0.2.2"))
 	if err != nil {
 		panic(err)
 	}
 	serve(s, 5001, func(c net.Conn) { io.Copy(io.Discard, c) })
 	serve(s, 5002, source)
+	serve(s, 5003, echo)
 	l, err := s.Listen(80)
 	if err != nil {
 		panic(err)
@@ -39,6 +42,8 @@ func main() {
 	})
 	http.HandleFunc("/figures", figures)
 	http.HandleFunc("/clocks", clocks)
+	http.HandleFunc("/latency", latency)
+	http.HandleFunc("/busy", busy)
 	fmt.Println("bench: serving")
 	panic(http.Serve(l, nil))
 }
@@ -66,6 +71,20 @@ func source(c net.Conn) {
 	b := make([]byte, 64<<10)
 	for {
 		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// echo answers each message of up to 64 bytes with itself.
+func echo(c net.Conn) {
+	b := make([]byte, 64)
+	for {
+		n, err := c.Read(b)
+		if err == nil {
+			_, err = c.Write(b[:n])
+		}
+		if err != nil {
 			return
 		}
 	}
