@@ -43,6 +43,8 @@ type labCommand struct {
 	Suggest bool `help:"Propose timing constants for the traces instead."`
 
 	Rate float64 `default:"0.001" help:"With --suggest: false convictions a day, at most."`
+
+	Within time.Duration `placeholder:"TIME" help:"With --suggest: the longest failure window."`
 }
 
 // Help is the example of --help.
@@ -71,6 +73,8 @@ func (c *labCommand) Validate() error {
 		return errors.New("prices and crashes must not be negative")
 	case !positive(c.Rate) || c.Rate == 0:
 		return errors.New("--rate must be positive")
+	case c.Within < 0 || c.Within%time.Millisecond != 0:
+		return errors.New("--within must be a number of milliseconds")
 	case c.Suggest && c.HTML != "":
 		return errors.New("--suggest draws nothing")
 	}
@@ -194,7 +198,7 @@ func (c *labCommand) suggest(traces []*trace.Trace, settings lab.Settings) error
 		if i > 0 {
 			fmt.Println()
 		}
-		proposal, err := lab.Suggest(t, c.Rate, settings)
+		proposal, err := lab.Suggest(t, c.Rate, when.Span(c.Within.Milliseconds()), settings)
 		if err != nil {
 			fmt.Printf("%s: no proposal: %v\n", t.Name, err)
 			continue

@@ -74,6 +74,8 @@ func Contenders() []Contender {
 		fixed("fixed-300ms", 300), fixed("fixed-1s", 1_000), fixed("fixed-3s", 3_000),
 		pair("holdfast", "what ships: suspect 6 s, fail 12 s, a question every 2 s", timing.Default),
 		pair("holdfast-fast", "suspect 1.2 s, fail 2.4 s, a question every 0.1 s", timing.Fast),
+		pair("holdfast-second", "suspect 0.6 s, fail 1 s, a question every 0.2 s; no leases",
+			timing.OneSecond),
 		normal("phi-normal", "Akka: a beat a second, 3 s of pause, floor 100 ms", 1_000, phi.Akka),
 		normal("phi-normal-100ms", "the same with a beat every 100 ms and no pause", 100, floored),
 		normal("phi-normal-raw", "and with the deviation as it is", 100, raw),

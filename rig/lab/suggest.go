@@ -34,7 +34,7 @@ type Suggestion struct {
 	Late   when.Span // by how much a frame is late so seldom
 	Far    bool      // Late lies beyond what the trace can show: it was extrapolated
 	Worst  when.Span // lateness in the trace
-	Spare  when.Span // what rule L3 leaves
+	Spare  when.Span // what rule L3 leaves, or what stands in its place without leases
 	Played Result    // the trace's lateness replayed to the detector with this timing
 }
 
@@ -46,7 +46,11 @@ type Suggestion struct {
 // is too short, it is extrapolated from its longest gaps, by the most careful of several
 // exponential tails, and never below the longest. The lease then is so long that it outlives a
 // lateness that comes once a day, and the failure window so long that both it and rule L3 fit.
-func Suggest(t *trace.Trace, rate float64, s Settings) (*Suggestion, error) {
+//
+// Within is the longest failure window that is wanted, 0 for any. One that no lease leaves the time
+// for is had by nodes whose every commit needs the acknowledgements of all (mesh.acks=all): then it
+// is as long as wanted, if the trace allows that.
+func Suggest(t *trace.Trace, rate float64, within when.Span, s Settings) (*Suggestion, error) {
 	late := lateness(t)
 	switch {
 	case len(late) < gapsLeast:
@@ -63,10 +67,16 @@ func Suggest(t *trace.Trace, rate float64, s Settings) (*Suggestion, error) {
 	suspect := up(max(ask+daily, beat+roundTo))
 	fail := up(max(ask+g.Late+timing.HandlerMS, 2*suspect))
 	g.Timing = timing.Timing{Heartbeat: beat, Suspect: suspect, Fail: fail, WriteLease: lease}
-	for g.Timing.Check() != nil && g.Timing.Fail <= failMost {
-		g.Timing.Fail += roundTo // what is proposed is in order, so that only the window is too short
+	g.widen()
+	if within > 0 && g.Timing.Fail > within {
+		g.Timing.AcksAll, g.Timing.Fail = true, max(fail, within/roundTo*roundTo)
+		g.widen()
 	}
-	if g.Timing.Fail > failMost {
+	switch {
+	case within > 0 && g.Timing.Fail > within:
+		return nil, fmt.Errorf("the shortest failure window is %s, also without leases: the frames come "+
+			"too late for %s", text(g.Timing.Fail), text(within))
+	case g.Timing.Fail > failMost:
 		return nil, fmt.Errorf("it takes a failure window above %s, the longest of %s: the frames come "+
 			"too late", config.TimeMax, config.KeyTime)
 	}
@@ -77,6 +87,14 @@ func Suggest(t *trace.Trace, rate float64, s Settings) (*Suggestion, error) {
 	g.Played = Compare(Contender{Name: "suggested", Interval: ask, look: ask / 50,
 		make: func(Settings) policy.Policy { return policy.NewPair(g.Timing) }}, retimed(t, ask), s)
 	return g, nil
+}
+
+// widen lengthens the failure window until a node takes the times: they are in order, so that only
+// the window can be too short.
+func (g *Suggestion) widen() {
+	for g.Timing.Check() != nil && g.Timing.Fail <= failMost {
+		g.Timing.Fail += roundTo
+	}
 }
 
 // retimed is the trace as it would have been with another interval and the same lateness.
@@ -138,12 +156,19 @@ func (g *Suggestion) WriteText(to io.Writer, t *trace.Trace) error {
 		"  (%s)\n", number(g.Rate), text(g.Late), how)
 	fmt.Fprintf(to, "  heartbeat %s, suspect %s, fail %s, lease %s (asked for every %s)\n",
 		text(c.Heartbeat), text(c.Suspect), text(c.Fail), text(c.WriteLease), text(c.Ask()))
-	fmt.Fprintf(to, "  rule L3: (lease in whole seconds + 1 s)/(1 - 1 %%) + 0.3 s <= "+
-		"fail/(1 + 1 %%), %s to spare\n", text(g.Spare))
+	rule := "rule L3: (lease in whole seconds + 1 s)"
+	if c.AcksAll {
+		rule = "no lease: (2 questions apart + a pause of a quarter of the lease)"
+	}
+	fmt.Fprintf(to, "  %s/(1 - 1 %%) + 0.3 s <= fail/(1 + 1 %%), %s to spare\n", rule, text(g.Spare))
 	fmt.Fprintf(to, "  replayed: %s suspected, %s convicted a day; a crash is found in %s (p50), "+
 		"%s (max)\n", number(g.Played.Suspicions), number(g.Played.Convictions),
 		g.Played.time(g.Played.P50), g.Played.time(g.Played.Max))
-	_, err := fmt.Fprintf(to, "  %s=%d,%d,%d,%d\n", config.KeyTime, c.Heartbeat, c.Suspect, c.Fail,
-		c.WriteLease)
+	acks := ""
+	if c.AcksAll {
+		acks = "  " + config.KeyAcks + "=all\n"
+	}
+	_, err := fmt.Fprintf(to, "%s  %s=%d,%d,%d,%d\n", acks, config.KeyTime, c.Heartbeat, c.Suspect,
+		c.Fail, c.WriteLease)
 	return err
 }

@@ -23,7 +23,7 @@ const sixHours when.Span = 6 * 3_600_000
 func TestEveryProposalIsOneThatANodeTakes(t *testing.T) {
 	for _, k := range trace.Kinds() {
 		tr := k.Make(sixHours, 1)
-		g, err := Suggest(tr, 0.001, settings)
+		g, err := Suggest(tr, 0.001, 0, settings)
 		if err != nil {
 			t.Errorf("%s: %v", k.Name, err)
 			continue
@@ -55,7 +55,7 @@ func TestEveryProposalIsOneThatANodeTakes(t *testing.T) {
 }
 
 func TestASteadyPeerGetsTheShortestWindow(t *testing.T) {
-	g, err := Suggest(trace.Kinds()[0].Make(sixHours, 1), 0.001, settings)
+	g, err := Suggest(trace.Kinds()[0].Make(sixHours, 1), 0.001, 0, settings)
 	if want := (timing.Timing{Heartbeat: 300, Suspect: 1_175, Fail: 2_350, WriteLease: 400}); err !=
 		nil || g.Timing != want {
 		t.Errorf("%v, %v; want %v", g.Timing, err, want)
@@ -67,13 +67,52 @@ func TestASteadyPeerGetsTheShortestWindow(t *testing.T) {
 	}
 }
 
+// A window that no lease leaves the time for is had without leases, and as long as it is wanted.
+func TestAShorterWindowIsProposedWithoutLeases(t *testing.T) {
+	idle := trace.Kinds()[0].Make(sixHours, 1)
+	for within, acks := range map[when.Span]bool{2_350: false, 2_349: true, 1_000: true, 720: true} {
+		g, err := Suggest(idle, 0.001, within, settings)
+		if err != nil {
+			t.Errorf("within %d: %v", within, err)
+			continue
+		}
+		want := within / roundTo * roundTo
+		if !acks {
+			want = 2_350
+		}
+		if err := g.Timing.Check(); err != nil || g.Timing.AcksAll != acks || g.Timing.Fail != want {
+			t.Errorf("within %d: %+v: %v", within, g.Timing, err)
+		}
+		if g.Played.Convictions != 0 || g.Played.Missed != 0 {
+			t.Errorf("within %d, replayed: %+v", within, g.Played)
+		}
+		var b bytes.Buffer
+		if err := g.WriteText(&b, idle); err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for line := range strings.Lines(b.String()) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "mesh.") {
+				keys = append(keys, line)
+			}
+		}
+		env, err := nvram.NewEnvironment(keys...)
+		if err == nil {
+			err = config.Check(env)
+		}
+		if err != nil || slices.Contains(keys, "mesh.acks=all") != acks {
+			t.Errorf("within %d: %q: %v", within, keys, err)
+		}
+	}
+}
+
 func TestARarerMistakeTakesLonger(t *testing.T) {
 	tr := trace.Kinds()[3].Make(sixHours, 1)
-	often, err := Suggest(tr, 100, settings)
+	often, err := Suggest(tr, 100, 0, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seldom, err := Suggest(tr, 0.0001, settings)
+	seldom, err := Suggest(tr, 0.0001, 0, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +122,11 @@ func TestARarerMistakeTakesLonger(t *testing.T) {
 }
 
 func TestWhatCannotBeProposedIsSaid(t *testing.T) {
+	late := steady(1_000, map[int]trace.Gap{1: {Length: 4_000}, 2: {Length: 3_000}})
+	_, tooShort := Suggest(late, 0.001, 1_000, settings)
+	if tooShort == nil || !strings.Contains(tooShort.Error(), "also without leases") {
+		t.Errorf("within a second, with frames that are three late: %v", tooShort)
+	}
 	slow := steady(1_000, map[int]trace.Gap{1: {Length: 300_000}, 2: {Length: 200_000}})
 	for want, err := range map[string]error{
 		"too few":              suggestErr(steady(gapsLeast-1, nil), 1),
@@ -97,7 +141,7 @@ func TestWhatCannotBeProposedIsSaid(t *testing.T) {
 }
 
 func suggestErr(t *trace.Trace, rate float64) error {
-	_, err := Suggest(t, rate, settings)
+	_, err := Suggest(t, rate, 0, settings)
 	return err
 }
 
