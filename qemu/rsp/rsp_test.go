@@ -60,37 +60,31 @@ func TestAMachineIsStoppedAtAnInstruction(t *testing.T) {
 
 func TestWhatAStubMustNotAnswer(t *testing.T) {
 	for name, answer := range map[string]string{
-		"asks for it again":    "-",
-		"refuses":              "+$E22#a9",
-		"knows nothing of it":  "+$#00",
-		"gets the sum wrong":   "+$OK#9b",
-		"sends no packet":      "+OK#9a",
-		"breaks off":           "+$OK",
-		"says nothing":         "",
-		"never ends its text":  "+$" + strings.Repeat("x", packetMax+1),
-		"has a sum that is no": "+$OK#zz",
+		"asks for it again":   "-$OK#9a",
+		"refuses":             "+$E22#a9",
+		"knows nothing of it": "+$#00",
+		"gets the sum wrong":  "+$OK#9b",
+		"has no sum":          "+$OK#zz",
+		"sends no packet":     "+OK#9a",
+		"breaks off":          "+$OK",
+		"says nothing":        "",
 	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			if err := stub(t, "$Z0,80000000,4#9e", answer).Break(ctx, 0x80000000); err == nil {
-				t.Error("the breakpoint was taken as set")
-			} else if !strings.Contains(err.Error(), "0x80000000") {
-				t.Errorf("the error does not name the address: %v", err)
-			}
-		})
+		err := New(&said{in: strings.NewReader(answer)}).Break(t.Context(), 0x80000000)
+		if err == nil || !strings.Contains(err.Error(), "0x80000000") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
 func TestAnythingButAStopIsNoStop(t *testing.T) {
 	for text, ok := range map[string]bool{
-		"$T05thread:01;#07": true, "$S05#b8": true, "$W00#b7": false, "$#00": false, "$OK#9a": false,
+		"T05thread:01;": true, "S05": true, "W00": false, "": false, "OK": false,
+		"T" + strings.Repeat("x", packetMax-1): true, "T" + strings.Repeat("x", packetMax): false,
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		if err := stub(t, "", text, "+", "").Stopped(ctx); (err == nil) != ok {
-			t.Errorf("%s: %v", text, err)
+		packet := fmt.Sprintf("$%s#%02x", text, sum(text))
+		if err := New(&said{in: strings.NewReader(packet)}).Stopped(t.Context()); (err == nil) != ok {
+			t.Errorf("%.20q: %v", text, err)
 		}
-		cancel()
 	}
 }
 

@@ -128,6 +128,27 @@ func TestAClockStartsAnewAfterAStandstill(t *testing.T) {
 	}
 }
 
+// While a machine is armed its counter stands still, like that of a frozen one: here for 2 s.
+func TestArmingAMachineIsAShortStandstill(t *testing.T) {
+	arm := did(1000, 0, journal.ActionArm)
+	arm.Action.Done = 3000 * ms
+	paused := func(at int) journal.Record {
+		return says(at, 0, fmt.Sprintf("mesh-fail: paused ms=2000 kind=rtc at=%d", at-2000))
+	}
+	r := runOf(t, reading(490*ms, 500*ms, 495), arm, reading(3490*ms, 3500*ms, 1495))
+	for n, want := range map[int]time.Duration{2: 0, 4: 2 * time.Second} {
+		if c, ok := r.clockAt("n0", n); !ok || c.low > want || c.high < want {
+			t.Errorf("at record %d the offset is %v to %v (%t), want %v", n, c.low, c.high, ok, want)
+		}
+	}
+	if h := runOf(t, arm, paused(7000)).hazards; len(h) != 0 {
+		t.Errorf("a pause that comes of it is a hazard: %v", h)
+	}
+	if h := runOf(t, arm, paused(9000)).hazards; len(h) != 1 {
+		t.Errorf("a pause much later is none: %v", h)
+	}
+}
+
 func TestWhatABootTellsIsOfItsOwnCounter(t *testing.T) {
 	reset := qmp(5000, "RESET")
 	reset.Node = "n0"

@@ -208,6 +208,37 @@ func TestACommitOfUnknownOutcomeIsSentAgainUnderItsName(t *testing.T) {
 	}
 }
 
+func TestTheSameCommitIsAskedForAgainWhateverTheAnswer(t *testing.T) {
+	w, _ := inhabited(t)
+	w.ReplicateAside("n0", 2, w.NewCommit(unsure, "value", 2))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := w.ReplicateAgain(ctx, "n1", 3); err != nil {
+		t.Fatal(err)
+	}
+	var asked []journal.Record
+	_, err := w.Journal.Await(ctx, 0, func(r journal.Record) bool {
+		if r.Kind == journal.KindHTTP {
+			asked = append(asked, r)
+		}
+		return len(asked) == 2
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := asked[0], asked[1]
+	if a.Node == b.Node || a.HTTP.Request == "" || a.HTTP.Request != b.HTTP.Request ||
+		a.HTTP.Value != b.HTTP.Value || a.HTTP.Body != b.HTTP.Body {
+		t.Errorf("the two requests are not one commit: %+v at %s, %+v at %s", a.HTTP, a.Node, b.HTTP,
+			b.Node)
+	}
+	over, end := context.WithCancelCause(t.Context())
+	end(errEnded)
+	if err := w.ReplicateAgain(over, "n1", 3); !errors.Is(err, errEnded) {
+		t.Errorf("the end of the step is taken for an answer: %v", err)
+	}
+}
+
 func TestNobodyWaitsForAMachineThatTheRigHasEnded(t *testing.T) {
 	m := new(machine)
 	ctx, stop := m.during(t.Context(), time.Hour) // it has never been started

@@ -37,6 +37,7 @@ func (t *Timeline) fault(b *bands, r journal.Record) {
 		return
 	case journal.ActionKill:
 		band.Text = r.Node + " killed"
+		b.end("halt "+r.Node, r.At)
 		b.begin("off "+r.Node, band)
 	case journal.ActionCut:
 		band.Text = fmt.Sprintf("%s and %s cut from each other", r.Node, a.Peer)
@@ -53,6 +54,12 @@ func (t *Timeline) fault(b *bands, r journal.Record) {
 		b.begin("halt "+r.Node, band)
 	case journal.ActionStall:
 		band.Text = r.Node + " stalled"
+		b.begin("halt "+r.Node, band)
+	case journal.ActionArm:
+		band.To, band.Text = a.Done, r.Node+" armed at "+a.Detail
+		b.all = append(b.all, band)
+	case journal.ActionReach:
+		band.Text = r.Node + " stopped at " + a.Detail
 		b.begin("halt "+r.Node, band)
 	case journal.ActionThaw, journal.ActionResume:
 		b.end("halt "+r.Node, r.At)
