@@ -2,31 +2,36 @@ package scenario
 
 import (
 	"bytes"
+	"compress/gzip"
 	"embed"
 	"fmt"
+	"io"
 	"slices"
 
-	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 )
 
-//go:embed testdata/*.jsonl
+//go:embed testdata/*.jsonl testdata/*.jsonl.gz
 var runs embed.FS
 
 // StoredSeed is the seed of the stored runs.
 const StoredSeed = 42
 
-// Recorded is the faults of which a run is stored. Those with traffic are left out: their journals
-// are long, and what is particular to their checks is shown by the tests of package judge. So are
-// those with other times and those that kill in the middle of a commit, whose checks are other
-// faults' too.
+// Recorded is the faults of which a run is stored: all without traffic at the usual times, and of
+// those with traffic enough to have each of their checks once.
 func Recorded() []*Fault {
 	return slices.DeleteFunc(All(), func(f *Fault) bool {
-		retimed := f.Times != (timing.Timing{})
-		return retimed || isMid(f) || slices.ContainsFunc(f.Steps, func(s Step) bool {
-			_, traffic := s.(load)
-			return traffic
-		})
+		_, err := stored(f.Name)
+		return err != nil
+	})
+}
+
+// HasTraffic says whether the rig asks the nodes for objects all the time. Such a journal is long,
+// and a stored one compressed.
+func (f *Fault) HasTraffic() bool {
+	return slices.ContainsFunc(f.Steps, func(s Step) bool {
+		_, traffic := s.(load)
+		return traffic
 	})
 }
 
@@ -35,15 +40,28 @@ func Recorded() []*Fault {
 //
 //	bin/rig run --fault every --seed 42 --out /tmp/runs
 //
-// as each run's events.jsonl.
+// as each run's events.jsonl, without the checks at its end.
 func StoredRun(fault string) ([]journal.Record, error) {
-	text, err := runs.ReadFile("testdata/" + fault + ".jsonl")
+	text, err := stored(fault)
 	if err != nil {
 		return nil, fmt.Errorf("scenario: no stored run of %s", fault)
 	}
-	records, err := journal.Read(bytes.NewReader(text))
+	records, err := journal.Read(text)
 	if err != nil {
 		return nil, fmt.Errorf("scenario: stored run of %s: %w", fault, err)
 	}
 	return records, nil
+}
+
+// stored is the text of a stored run.
+func stored(fault string) (io.Reader, error) {
+	path := "testdata/" + fault + ".jsonl"
+	if text, err := runs.ReadFile(path); err == nil {
+		return bytes.NewReader(text), nil
+	}
+	compressed, err := runs.ReadFile(path + ".gz")
+	if err != nil {
+		return nil, err
+	}
+	return gzip.NewReader(bytes.NewReader(compressed))
 }

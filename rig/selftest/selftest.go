@@ -38,7 +38,9 @@ func tables() map[string][]damage {
 		"none": noneDamages(), "kill-peer": killPeerDamages(), "no-peer": noPeerDamages(),
 		"partition": partitionDamages(), "partition-long": partitionLongDamages(),
 		"wrong-authority": wrongAuthorityDamages(), "no-route": noRouteDamages(),
-		"restart": restartDamages(),
+		"restart": restartDamages(), "stall-peer-8s": stall8Damages(), "one-way-in": oneWayDamages(),
+		"restart-root-gone": goneDamages(), "restart-root-wiped": wipedDamages(),
+		"kill-mid-stage": stageDamages(),
 	}
 }
 
