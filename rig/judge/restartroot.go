@@ -29,27 +29,43 @@ func Quarantine(authority string, window time.Duration, boots ...int) Check {
 const serveMost = 30 * time.Second
 
 func (q *inquiry) quarantine(authority string, window time.Duration, count int) {
-	var highest id.Epoch // of all views before
-	for _, row := range q.run.Rows {
-		if row.Node == authority && row.Boot == count && row.Is("mesh-view", "installed") {
-			q.cite(row.N)
-			at, _ := row.Time()
-			epoch, _ := row.GetEpoch("epoch")
-			q.margin(fmt.Sprintf("boot %d signs after", count), guest(at), 0, window, serveMost)
-			if epoch <= highest {
-				q.violated("boot %d of %s signs epoch %v, and %v was signed before", count, authority,
-					epoch, highest)
-			}
-			q.fact("epoch %v after %v", epoch, highest)
-			q.silentUntil(authority, count, row)
-			return
-		}
-		if _, view := row.Get("digest"); view && row.Boot != count {
-			epoch, _ := row.GetEpoch("epoch")
-			highest = max(highest, epoch)
-		}
+	begun := slices.IndexFunc(q.run.Records, func(r journal.Record) bool {
+		return r.Kind == journal.KindBoot && r.Node == authority && r.Boot == count
+	})
+	at := slices.IndexFunc(q.run.Rows, func(row Row) bool {
+		return row.Node == authority && row.Boot == count && row.Is("mesh-view", "installed")
+	})
+	if at < 0 {
+		q.missing("boot %d of %s signed nothing", count, authority)
+		return
 	}
-	q.missing("boot %d of %s signed nothing", count, authority)
+	row := q.run.Rows[at]
+	q.cite(row.N)
+	signedAt, _ := row.Time()
+	q.margin(fmt.Sprintf("boot %d signs after", count), guest(signedAt), 0, window, serveMost)
+	epoch, _ := row.GetEpoch("epoch")
+	highest := q.highest(q.run.Rows[:at], row, begun)
+	if epoch <= highest {
+		q.violated("boot %d of %s signs epoch %v, and %v was signed before", count, authority, epoch,
+			highest)
+	}
+	q.fact("epoch %v after %v", epoch, highest)
+	q.silentUntil(authority, count, row)
+}
+
+// highest is the highest epoch of these rows' views. A member's word that it has installed the view
+// of the row signed may be read before that row: it does not count, once the boot has begun.
+func (q *inquiry) highest(rows []Row, signed Row, begun int) (highest id.Epoch) {
+	for _, row := range rows {
+		epoch, _ := row.GetEpoch("epoch")
+		digest, view := row.Get("digest")
+		if !view || begun >= 0 && row.N > begun && hasAll(signed.Line, []string{"epoch=" + epoch.String(),
+			"digest=" + digest}) {
+			continue
+		}
+		highest = max(highest, epoch)
+	}
+	return highest
 }
 
 // silentUntil violates when a boot of a node did a request before it had a view.

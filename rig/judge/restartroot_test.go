@@ -22,12 +22,23 @@ func installed(at, boot, epoch, uptime int) journal.Record {
 func TestARestartedAuthorityWaitsAndSignsNoEpochTwice(t *testing.T) {
 	first := installed(100, 1, 2, 100)
 	served := act{from: 14_000, to: 14_100, boot: 9, homeEpoch: 3, version: 1}.record()
+	begins := journal.Record{At: 2000 * ms, Kind: journal.KindBoot, Node: "n0", Boot: 2}
+	member := func(digest string) journal.Record {
+		return says(14_000, 1, fmt.Sprintf("mesh-view: installed epoch=3 members=1 digest=%s "+
+			"snapshot=%s at=13000", digest, ids[0]))
+	}
 	tell(t, Quarantine("n0", 12*time.Second, 2), []story{
 		{"12 s, and the next epoch", []journal.Record{first, installed(15_000, 2, 3, 12_000)}, Held},
 		{"a millisecond early", []journal.Record{first, installed(15_000, 2, 3, 11_999)}, Violated},
 		{"the same epoch", []journal.Record{first, installed(15_000, 2, 2, 12_000)}, Violated},
 		{"served before", []journal.Record{first, inBoot(2, served), installed(15_000, 2, 3, 12_000)},
 			Violated},
+		{"a member says it first", []journal.Record{first, begins, member(ids[0]),
+			installed(15_000, 2, 3, 12_000)}, Held},
+		{"a member has another view of the epoch", []journal.Record{first, begins, member(ids[1]),
+			installed(15_000, 2, 3, 12_000)}, Violated},
+		{"a member had it before the boot", []journal.Record{first, member(ids[0]), begins,
+			installed(15_000, 2, 3, 12_000)}, Violated},
 		{"nothing signed", []journal.Record{first}, Inconclusive},
 	})
 }
