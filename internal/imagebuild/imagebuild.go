@@ -1,5 +1,6 @@
 // Package imagebuild holds the one command that makes a bootable image of a Go program: the stock
-// toolchain for linux/arm, the kernel's entry point, and the address that the board expects.
+// toolchain for linux/arm, the kernel's entry point, the address that the board expects, and gVisor
+// with a few lines changed (patch.go).
 //
 // It owns nothing but that command line. Tests and tools build guests with it; what it builds is
 // the same that `make image` builds, byte for byte, given the same source and toolchain.
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"holdfast/board"
@@ -31,18 +33,25 @@ func LinkerFlags(strip bool) string {
 
 // Build makes out, a stripped image of package pkg, with extra flags for go build. It runs in the
 // module that the working directory is in. On failure the error holds the compiler's output.
-func Build(pkg, out string, extra ...string) error {
-	return run(append(append([]string{"build", "-trimpath", "-ldflags", LinkerFlags(true), "-o", out},
-		extra...), pkg))
-}
+func Build(pkg, out string, extra ...string) error { return build(pkg, out, true, extra) }
 
 // BuildWithSymbols is Build without stripping: the same code at the same addresses.
 func BuildWithSymbols(pkg, out string, extra ...string) error {
-	return run(append(append([]string{"build", "-trimpath", "-ldflags", LinkerFlags(false), "-o", out},
-		extra...), pkg))
+	return build(pkg, out, false, extra)
 }
 
-func run(args []string) error {
+func build(pkg, out string, strip bool, extra []string) error {
+	folder, err := os.MkdirTemp("", "imagebuild")
+	if err != nil {
+		return fmt.Errorf("imagebuild: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	args, err := patched(folder)
+	if err != nil {
+		return err
+	}
+	args = slices.Concat([]string{"build", "-trimpath", "-ldflags", LinkerFlags(strip), "-o", out},
+		args, extra, []string{pkg})
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), Env...)
 	if out, err := cmd.CombinedOutput(); err != nil {

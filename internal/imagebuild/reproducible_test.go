@@ -2,9 +2,11 @@ package imagebuild
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"testing"
 )
@@ -39,6 +41,18 @@ func copyTree(t *testing.T, root, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// isPatched reports whether an image says of itself that it has another gVisor than go.mod names.
+func isPatched(t *testing.T, image []byte) bool {
+	t.Helper()
+	info, err := buildinfo.Read(bytes.NewReader(image))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(info.Deps, func(m *debug.Module) bool {
+		return m.Path == patchedModule && m.Replace != nil && m.Replace.Path == "./"+patchedAt
+	})
 }
 
 // TestTwoBuildsInTwoFoldersAreTheSame builds in two copies of the tree: the node's image with what
@@ -77,6 +91,9 @@ func TestTwoBuildsInTwoFoldersAreTheSame(t *testing.T) {
 				var err error
 				if images[i], err = os.ReadFile(out); err != nil {
 					t.Fatal(err)
+				}
+				if c.anew == isPatched(t, images[i]) {
+					t.Errorf("gVisor is patched in the small one, which has none, or not in the node")
 				}
 				if bytes.Contains(images[i], []byte(folder)) {
 					t.Errorf("the path %s is in the image", folder)
