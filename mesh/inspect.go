@@ -29,6 +29,16 @@ func (i Inspector) MayCommit(now when.Instant, second when.Calendar) (left when.
 	return i.n.writeLeft(), i.n.mutable()
 }
 
+// TakesCommits reports whether the node would take a commit of an object that is homed here, when
+// the second clock shows second. With AcksAll that is no right: the others have still to agree.
+func (i Inspector) TakesCommits(now when.Instant, second when.Calendar) bool {
+	defer i.n.at(now)()
+	before := i.n.second
+	defer func() { i.n.second = before }()
+	i.n.second = second
+	return i.n.mutable()
+}
+
 // Holds reports whether the node counts itself as the home of an object that it knows. It commits
 // to it not before from, in its own time: until then a former holder's lease may run (rule L16).
 func (i Inspector) Holds(o id.Object) (from when.Instant, holds, known bool) {

@@ -127,7 +127,7 @@ func (c *cast) writeActions(w *world, i int, to []action) []action {
 		return to
 	}
 	for o := range c.objects {
-		if (w.writes.asked == 0 || int(w.writes.object) == o) && c.mayCommit(w, i, o) {
+		if (w.writes.asked == 0 || int(w.writes.object) == o) && c.takes(w, i, o) {
 			to = append(to, action{kind: replicate, m: uint8(i), arg: uint8(o)})
 		}
 	}

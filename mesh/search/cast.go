@@ -62,6 +62,9 @@ func newCast(s Scope) *cast {
 			Timing: timing.Default, Both: !s.OneClock, Detect: true, Route: true, Lab: true,
 			LabObject: names}
 	}
+	for i := range c.configs {
+		c.configs[i].Timing.AcksAll, c.configs[i].Lab = s.Acks, !s.Acks
+	}
 	c.configs[root].Role = mesh.Authority
 	c.configs[root].Allow = []id.Node{c.ids[member]}
 	if c.three() {

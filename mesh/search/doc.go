@@ -23,7 +23,7 @@
 //   - an object is moved by a lab step; a third machine boots, another member or one with the
 //     member's key;
 //   - clients ask for replicated commits of one object, at its home, a second one perhaps before
-//     the first is answered.
+//     the first is answered; with leases, and without (mesh.acks=all).
 //
 // # What is judged
 //

@@ -27,6 +27,24 @@ func (c *cast) mayCommit(w *world, m, object int) bool {
 	return may
 }
 
+// takes reports whether a machine would take a replicated commit of an object: where there are no
+// leases, also without a right of its own.
+func (c *cast) takes(w *world, m, object int) bool {
+	s := w.machines[m].node
+	if !c.Acks || m == root || s == nil || w.machines[m].mode != running {
+		return c.mayCommit(w, m, object)
+	}
+	_, holds, _ := s.look.Holds(c.objects[object].id)
+	return holds && s.look.TakesCommits(w.counter(m), secondAt(w.t))
+}
+
+// current reports whether a machine is in the authority's view, which alone lets anybody commit
+// where there are no leases.
+func (c *cast) current(w *world, m int) bool {
+	a, b := w.machines[root].node, w.machines[m].node
+	return a != nil && b != nil && a.view == b.view && a.epoch == b.epoch
+}
+
 // judge returns what must never be so, if it is: two homes of one object, or two views of one
 // epoch.
 func (c *cast) judge(w *world) string {

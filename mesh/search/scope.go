@@ -30,6 +30,8 @@ type Scope struct {
 	Writes int
 	Within when.Span // how long their clients wait; 0 for longer than any search
 
+	Acks bool // nodes have no leases (mesh.acks=all), with the times of the ADR; nor the lab
+
 	Third Third
 
 	// What is known to be wrong, to show that the search can see it.
@@ -74,4 +76,9 @@ var Scopes = []Scope{
 	{Name: "commit-move", Seconds: 24, Writes: 2, Moves: 1, Changes: 1, Early: true},
 	{Name: "commit-newcomer", Seconds: 24, Third: Newcomer, Writes: 1, Early: true, Mild: true},
 	{Name: "commit-three", Seconds: 24, Third: Settled, Writes: 1, Changes: 1, Early: true},
+	{Name: "acks-event", Seconds: 24, Acks: true, Writes: 2, Events: 1},
+	{Name: "acks-change", Seconds: 24, Acks: true, Writes: 2, Changes: 2, Early: true},
+	{Name: "acks-newcomer", Seconds: 24, Acks: true, Third: Newcomer, Writes: 1, Changes: 1,
+		Early: true},
+	{Name: "acks-twin", Seconds: 24, Acks: true, Third: Twin, Writes: 1, Early: true, Mild: true},
 }

@@ -4,7 +4,7 @@ import "holdfast/mesh"
 
 // start is a working pair whose lease has just been renewed, with nothing on its way.
 func (c *cast) start() world {
-	quiet := newCast(Scope{OneClock: c.OneClock, Third: c.Third})
+	quiet := newCast(Scope{OneClock: c.OneClock, Acks: c.Acks, Third: c.Third})
 	w := world{t: -before}
 	w.machines[root].marks = mesh.Marks{NeverRan: true}
 	quiet.must(&w, action{kind: boot, m: root})

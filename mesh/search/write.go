@@ -68,7 +68,7 @@ func (c *cast) judgeWrites(w *world) string {
 	}
 	o := int(w.writes.object)
 	for i := range w.machines {
-		if w.writes.acked == 0 || !c.mayCommit(w, i, o) {
+		if w.writes.acked == 0 || !c.takes(w, i, o) || c.Acks && !c.current(w, i) {
 			continue
 		}
 		for k := range w.writes.asked {
