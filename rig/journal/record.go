@@ -152,6 +152,10 @@ const (
 // ActionTamper is a change of the EEPROM of a machine that is off, Detail says which.
 const ActionTamper = "tamper"
 
+// ActionAttack is what a stranger on the Ethernet did to a node, Detail says what, from the
+// record's At to Done.
+const ActionAttack = "attack"
+
 // Action is something that the rig did to a machine, or between two. Its record's At is before the
 // attempt.
 type Action struct {
@@ -159,6 +163,10 @@ type Action struct {
 	Peer string `json:"peer,omitempty"` // the other node, of an action between two
 	// Detail says more, for people.
 	Detail string `json:"detail,omitempty"`
+	// Offered is how many connections or frames an attack offered, Taken how many connections the
+	// node's TCP took.
+	Offered uint64 `json:"offered,omitempty"`
+	Taken   uint64 `json:"taken,omitempty"`
 	// Done is when it had taken effect. One that ends a machine has when the attempt began: the
 	// machine's KindExit has the rest.
 	Done Time `json:"done_us"`

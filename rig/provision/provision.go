@@ -51,6 +51,9 @@ const (
 // Rig is the address of the rig's own station on the Ethernet of the nodes.
 var Rig = netip.MustParsePrefix("10.7.0.1/24")
 
+// Attacker is that of a stranger's, in the runs that have one.
+var Attacker = netip.MustParsePrefix("10.7.0.66/24")
+
 // LabObject is an object that every lab node knows from its start.
 type LabObject struct {
 	Name string
@@ -161,11 +164,16 @@ func (c *Cast) spread() bool {
 
 // Stranger is the public key of somebody who is not of the cast.
 func (c *Cast) Stranger() config.Key {
+	return config.Key(c.StrangersKey("stranger").Public().(ed25519.PublicKey))
+}
+
+// StrangersKey is the key of somebody who is not of the cast, one for each name.
+func (c *Cast) StrangersKey(name string) ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
-	if _, err := io.ReadFull(stream("stranger", c.Seed), seed); err != nil {
+	if _, err := io.ReadFull(stream(name, c.Seed), seed); err != nil {
 		panic("provision: " + err.Error())
 	}
-	return config.Key(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
+	return ed25519.NewKeyFromSeed(seed)
 }
 
 // IDs returns the nodes' ids in the cast's order.

@@ -65,7 +65,7 @@ func All() []*Fault {
 		written("kill-peer-of-three"), written("partition-of-three"),
 		clone(), restartRoot(), restartRootOnce(), restartRootGone(),
 		restartRootWiped(),
-		written("restart-root-of-three"),
+		written("restart-root-of-three"), hostile(),
 	}, killMidCommit()...)
 }
 

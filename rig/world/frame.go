@@ -13,7 +13,7 @@ import (
 func (w *World) observe(r relay.Record) {
 	w.capture.Record(r)
 	segment, ok := parseSegment(r.Frame)
-	if !ok || len(segment.payload) == 0 || r.From.Name() == stationName {
+	if !ok || len(segment.payload) == 0 || outside(r.From) {
 		return
 	}
 	port, ok := segment.memberPort()
@@ -21,7 +21,7 @@ func (w *World) observe(r relay.Record) {
 		return
 	}
 	for _, o := range r.Outcomes {
-		if o.To == nil || o.To.Name() == stationName {
+		if o.To == nil || outside(o.To) {
 			continue
 		}
 		w.Journal.Add(r.At, journal.Record{
@@ -33,6 +33,9 @@ func (w *World) observe(r relay.Record) {
 		})
 	}
 }
+
+// outside says whether a port is that of no node.
+func outside(p *relay.Port) bool { return p.Name() == stationName || p.Name() == attackerName }
 
 // segment is a TCP segment in an Ethernet frame.
 type segment struct {

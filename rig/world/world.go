@@ -25,6 +25,7 @@ import (
 	"holdfast/qemu"
 	"holdfast/qemu/capture"
 	"holdfast/qemu/relay"
+	"holdfast/rig/attack"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/provision"
@@ -82,7 +83,8 @@ type World struct {
 	// recordings are the tapes that are taken along.
 	recordings []*recording
 	watchers   sync.WaitGroup
-	callers    sync.WaitGroup // requests that nobody waits for
+	callers    sync.WaitGroup  // requests that nobody waits for
+	attacker   *attack.Station // nil before the first attack
 	traffic    traffic
 	commits    uint64 // that steps have made
 	latest     Commit // that nobody waited for
@@ -250,6 +252,9 @@ func (w *World) Close(end journal.End) error {
 	}
 	if w.station != nil {
 		w.station.Close()
+	}
+	if w.attacker != nil {
+		w.attacker.Close()
 	}
 	if w.relay != nil {
 		w.relay.Close() // after this nobody observes any more
