@@ -200,30 +200,35 @@ func (t *Timeline) frame(r journal.Record) {
 	switch r.Frame.Verdict {
 	case relay.Forwarded.String():
 		f.Fate = Passed
-		f.Sent = t.keptSince(r)
+		if kept := t.before(r); kept != nil && kept.Fate == Held {
+			f.Sent = kept.At
+		}
 	case relay.Held.String(), relay.Delayed.String():
 		f.Fate = Held
+	case relay.Absent.String():
+		// The relay had let it pass, to a machine that was gone: it is one frame, and lost.
+		if sent := t.before(r); sent != nil && sent.Fate == Passed {
+			sent.Fate, sent.Text = Gone, f.Text
+			return
+		}
+		f.Fate = Gone
 	default:
 		f.Fate = Gone
 	}
 	t.Frames = append(t.Frames, f)
 }
 
-// keptSince is when the relay began to keep the frame that it now lets go, or now.
-func (t *Timeline) keptSince(r journal.Record) journal.Time {
+// before is the latest verdict before this one on a frame with the same bytes, nil for none.
+func (t *Timeline) before(r journal.Record) *Frame {
 	for i := len(t.Frames) - 1; i >= 0; i-- {
-		f := t.Frames[i]
+		f := &t.Frames[i]
 		same := t.Run.Records[f.N-1].Frame
-		if f.From != r.Node || same.Port != r.Frame.Port || same.Seq != r.Frame.Seq ||
-			same.Payload != r.Frame.Payload {
-			continue
+		if f.From == r.Node && same.Port == r.Frame.Port && same.Seq == r.Frame.Seq &&
+			same.Payload == r.Frame.Payload {
+			return f
 		}
-		if f.Fate == Held {
-			return f.At
-		}
-		return r.At
 	}
-	return r.At
+	return nil
 }
 
 func (t *Timeline) step(r journal.Record) {
