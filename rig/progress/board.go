@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/timing"
+	"holdfast/qemu/relay"
 	"holdfast/rig/journal"
 )
 
@@ -15,6 +17,7 @@ type board struct {
 	nodes []nodeState
 	bands []band
 	names *strings.Replacer // ids to names
+	lease time.Duration     // how long a write lease lasts in this run
 }
 
 // nodeState is a line of the board.
@@ -25,7 +28,11 @@ type nodeState struct {
 	epoch   string
 	mutable string
 	leaseAt time.Time // when the lease ends that the node has told of last; zero when it has not
-	last    string    // its newest console line
+
+	authority bool
+	asked     time.Time // when a member's latest frame passed to the authority
+	mayUntil  time.Time // when a lease ends at the latest that the frames allow; zero: none
+	last      string    // its newest console line
 }
 
 // band is a fault that lasts.
@@ -50,9 +57,9 @@ func (b *board) see(r journal.Record, now time.Time) {
 	switch r.Kind {
 	case journal.KindBoot:
 		b.lower(r.Node + " ") // a kill ends here
-		*n = nodeState{name: n.name, state: "starts"}
+		*n = nodeState{name: n.name, state: "starts", authority: n.authority}
 	case journal.KindExit:
-		*n = nodeState{name: n.name, state: "off", last: n.last}
+		*n = nodeState{name: n.name, state: "off", last: n.last, authority: n.authority}
 	case journal.KindConsole:
 		if r.Line == "" {
 			return
@@ -63,13 +70,32 @@ func (b *board) see(r journal.Record, now time.Time) {
 		}
 	case journal.KindHTTP:
 		n.answered(r.HTTP, now)
+	case journal.KindFrame:
+		if to := b.node(r.Frame.To); to != nil && r.Frame.Verdict == relay.Forwarded.String() {
+			b.passed(n, to, now)
+		}
+	}
+}
+
+// passed takes a frame that passed between two nodes: what a member sent to the authority may have
+// asked for a lease, which begins then, and what comes back may be the answer.
+func (b *board) passed(from, to *nodeState, now time.Time) {
+	switch {
+	case to.authority && !from.authority:
+		from.asked = now
+	case from.authority && !to.authority && !to.asked.IsZero():
+		to.mayUntil = to.asked.Add(b.lease)
 	}
 }
 
 func (b *board) begin(run *journal.Run) {
+	b.lease = timing.WriteLeaseMS * time.Millisecond
+	if run.Times != nil {
+		b.lease = time.Duration(run.Times.Lease) * time.Millisecond
+	}
 	var names []string
 	for _, n := range run.Nodes {
-		b.nodes = append(b.nodes, nodeState{name: n.Name, state: "off"})
+		b.nodes = append(b.nodes, nodeState{name: n.Name, state: "off", authority: n.Authority})
 		names = append(names, n.ID, n.Name)
 	}
 	for _, o := range run.Objects {
@@ -205,8 +231,10 @@ func (n *nodeState) line(now time.Time) string {
 	}
 	mutable := map[string]string{"1": "mutable", "0": "immutable"}[n.mutable]
 	lease := ""
-	if left := n.leaseAt.Sub(now); !n.leaseAt.IsZero() && left > 0 {
+	if left := n.leaseAt.Sub(now); left > 0 {
 		lease = fmt.Sprintf("%.1f+ s", left.Seconds()) // it may have been renewed since
+	} else if left := n.mayUntil.Sub(now); left > 0 && n.mutable != "0" {
+		lease = fmt.Sprintf("<%.1f s", left.Seconds()) // no more, by the frames that passed
 	}
 	return fmt.Sprintf("  %-3s %-8s epoch %-3s %-9s lease %-7s %s", n.name, n.state, or(n.epoch),
 		or(mutable), or(lease), n.last)

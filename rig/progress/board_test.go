@@ -175,3 +175,41 @@ func TestATerminalThatTakesNothingDoesNotHoldUpTheJournal(t *testing.T) {
 		close(terminal.let)
 	})
 }
+
+// TestTheFramesSayHowLongALeaseCanLast has a member ask and be answered, and asks nobody.
+func TestTheFramesSayHowLongALeaseCanLast(t *testing.T) {
+	var b board
+	at := func(seconds float64) time.Time {
+		return time.Unix(100, 0).Add(time.Duration(seconds * float64(time.Second)))
+	}
+	frame := func(seconds float64, from, to, verdict string) {
+		b.see(journal.Record{Kind: journal.KindFrame, Node: from,
+			Frame: &journal.Frame{To: to, Verdict: verdict}}, at(seconds))
+	}
+	lease := func(seconds float64, want string) {
+		t.Helper()
+		if line := b.lines(at(seconds))[1]; !strings.Contains(line, "lease "+want) {
+			t.Errorf("at %v s: %q, want lease %s", seconds, line, want)
+		}
+	}
+	b.see(journal.Record{Kind: journal.KindRun, Run: &journal.Run{Nodes: []journal.Node{
+		{Name: "n0", Authority: true}, {Name: "n1"}}}}, at(0))
+	frame(1, "n0", "n1", "forwarded")
+	lease(1, "-") // nobody has asked
+	frame(2, "n1", "n0", "forwarded")
+	lease(2, "-") // nobody has answered
+	frame(3, "n0", "n1", "forwarded")
+	lease(3, "<5.0 s")
+	frame(4, "n1", "n0", "dropped")
+	frame(5, "n0", "n1", "forwarded")
+	lease(5, "<3.0 s")
+	lease(9, "-")
+	b.nodes, b.lease = nil, 0
+	b.see(journal.Record{Kind: journal.KindRun, Run: &journal.Run{Nodes: []journal.Node{
+		{Name: "n0", Authority: true}, {Name: "n1"}}, Times: &journal.Times{Lease: 400}}}, at(0))
+	frame(2, "n1", "n0", "forwarded")
+	frame(2.1, "n0", "n1", "forwarded")
+	lease(2.1, "<0.3 s")
+	b.see(journal.Record{Kind: journal.KindExit, Node: "n1", Exit: &journal.Exit{}}, at(2.2))
+	lease(2.2, "-") // it is off
+}
