@@ -25,6 +25,7 @@ func (j *judge) versions(m *machine, i int) {
 	j.committed()
 	if !m.look.Alone(objects[i]) {
 		h.epoch, h.version = epoch, version
+		j.stored(m, i)
 		return // every member holds it: no lease is needed
 	}
 	switch {

@@ -7,6 +7,7 @@
 //
 //	Run(seed) -> Result      a verdict, a hash of everything that the nodes did, measures
 //	Replay(seed)             the same, with a log like the golden conversations of package mesh
+//	RunAcks(seed)            a world of nodes without leases (mesh.acks=all), and so ReplayAcks
 //
 // # A world
 //

@@ -41,6 +41,7 @@ func (j *judge) kept(c *client, r *wire.RouteRep) {
 		// The operator has ended it, or the answer may be that of an earlier try.
 	case c.q.Op == wire.Stat && c.q.Class == wire.StaleOK:
 		j.stale(c, r)
+		j.newest(c, r)
 	case c.q.Op == wire.Stat && c.q.Class != wire.Authoritative:
 	case r.Version < floor.version, c.q.Op == wire.Commit && r.Version == floor.version:
 		j.lost(c, r, floor.version)

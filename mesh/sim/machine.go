@@ -83,6 +83,9 @@ func newMachine(w *world, name string, key ed25519.PrivateKey, root ed25519.Publ
 	m.config = mesh.Config{Role: mesh.Member, Key: key, Root: root, Epoch: 1,
 		Timing: timing.Default, Both: w.plan.both, Detect: w.plan.detect, Route: true, Lab: true,
 		LabObject: labNames[:w.plan.objects]}
+	if t := w.plan.acks; t != nil {
+		m.config.Timing, m.config.Lab = *t, false
+	}
 	if m.root() {
 		m.config.Role = mesh.Authority
 	}

@@ -11,7 +11,7 @@ func joined(t *testing.T) *world {
 	t.Helper()
 	w := &world{}
 	for seed := uint64(1); ; seed++ {
-		if w = newWorld(seed); w.plan.members == 1 && w.clone == nil && w.plan.marks {
+		if w = newWorld(seed, draw); w.plan.members == 1 && w.clone == nil && w.plan.marks {
 			break
 		}
 	}

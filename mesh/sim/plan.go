@@ -3,6 +3,8 @@ package sim
 import (
 	"slices"
 	"strconv"
+
+	"holdfast/mesh/timing"
 )
 
 // plan is the character of one world, drawn from its seed before anything happens: which faults it
@@ -14,7 +16,8 @@ type plan struct {
 	marks   bool // the authority has NVRAM, so that it can be restarted
 	both    bool // the nodes have a second clock
 	detect  bool
-	objects int // of the lab
+	acks    *timing.Timing // of nodes without leases, nil for the ADR's (acks.go)
+	objects int            // of the lab
 
 	latency, jitter Time // each way, at best
 	buffers         bool // what arrives while a machine is stopped waits for it
@@ -136,6 +139,9 @@ func (p *plan) String() string {
 	number("between_ms", int64(p.between/Millisecond))
 	number("storm_s", int64(p.storm/Second))
 	number("quiet_s", int64(p.quiet/Second))
+	if p.acks != nil {
+		number("acks_fail_ms", int64(p.acks.Fail))
+	}
 	for _, f := range p.faults {
 		number(f.name, int64(f.weight))
 	}

@@ -22,11 +22,11 @@ type Result struct {
 
 // Run lives through the world of a seed: first trouble, then none, when the mesh has to become
 // whole again within a bound, and then a while in which it has to stay so.
-func Run(seed uint64) Result { return newWorld(seed).live(seed) }
+func Run(seed uint64) Result { return newWorld(seed, draw).live(seed) }
 
 // Replay does the same, and the result has the log.
 func Replay(seed uint64) Result {
-	w := newWorld(seed)
+	w := newWorld(seed, draw)
 	w.listen()
 	return w.live(seed)
 }
@@ -198,8 +198,7 @@ func (w *world) broken() string {
 }
 
 func (m *machine) able() bool {
-	_, may := m.look.MayCommit(m.counter(), m.calendar())
-	return may
+	return m.look.TakesCommits(m.counter(), m.calendar())
 }
 
 // quiet watches the whole mesh for a while: nothing may happen in it but what clients want.

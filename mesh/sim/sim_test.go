@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"holdfast/mesh/timing"
 )
 
 var (
@@ -50,7 +52,7 @@ func TestWorldsSeeTheLeaseOfTheADR(t *testing.T) {
 		if Season(s) {
 			continue
 		}
-		w := newWorld(s)
+		w := newWorld(s, draw)
 		w.judge.adr = true
 		if r := w.live(s); strings.Contains(r.Verdict, "may commit") {
 			t.Logf("seed %d: %s", s, r.Verdict)
@@ -60,11 +62,39 @@ func TestWorldsSeeTheLeaseOfTheADR(t *testing.T) {
 	t.Error("no world finds that two nodes may commit at once")
 }
 
+// TestWorldsWithoutLeasesKeepTheInvariants lives through worlds of minutes whose nodes have no
+// leases.
+func TestWorldsWithoutLeasesKeepTheInvariants(t *testing.T) {
+	var durables, removals int64
+	seconds := 0
+	for n, s := 0, uint64(1); n < *worlds/2; s++ {
+		w := newWorld(s, drawAcks)
+		if w.plan.season {
+			continue
+		}
+		n++
+		if w.plan.acks.Fail == timing.OneSecond.Fail {
+			seconds++
+		}
+		r := w.live(s)
+		durables += r.Durables
+		removals += r.Measures.Detection.N
+		if r.Verdict != "" {
+			t.Errorf("ReplayAcks(%d): %s\n%s", r.Seed, r.Verdict, r.Plan)
+		}
+	}
+	if half := *worlds / 2; durables < 20*int64(half) || removals == 0 || seconds < half/4 ||
+		seconds > half-half/4 {
+		t.Errorf("%d commits, %d removals, %d worlds of a second among %d: they prove little",
+			durables, removals, seconds, half)
+	}
+}
+
 // TestAWipedChipLosesNothingThatMembersHold wipes the authority's NVRAM in worlds without other
 // trouble: the operator sets an epoch, and nothing that was acknowledged as replicated is lost.
 func TestAWipedChipLosesNothingThatMembersHold(t *testing.T) {
 	for n, s := 0, uint64(1); n < 12; s++ {
-		w := newWorld(s)
+		w := newWorld(s, draw)
 		if Season(s) || !w.plan.marks || w.plan.clients == 0 {
 			continue
 		}

@@ -67,7 +67,7 @@ var keys = func() (ks [16]ed25519.PrivateKey) {
 }()
 
 // newWorld makes the world of a seed, with every machine off.
-func newWorld(seed uint64) *world {
+func newWorld(seed uint64, draw func(*random) plan) *world {
 	w := &world{random: random{seed}, hash: offset, trouble: never}
 	w.plan = draw(&w.random)
 	w.network.w, w.judge.w = w, w
