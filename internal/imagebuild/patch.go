@@ -81,8 +81,8 @@ func (p patch) apply(text []byte) ([]byte, error) {
 
 const (
 	patchedModule = "gvisor.dev/gvisor"
-	// patchedAt is where the compiler believes that the patched module lies, from the root of the
-	// module that is built. Nothing is there, and nothing is written there.
+	// patchedAt is where the go command believes that the patched module lies, from the root of the
+	// module that is built. There are some empty folders.
 	patchedAt = "build/gvisor"
 )
 
@@ -96,6 +96,14 @@ func patched(folder string) (flags []string, err error) {
 	files, err := patchedFiles(filepath.Join(root, patchedAt), module, folder)
 	if err != nil {
 		return nil, err
+	}
+	for file := range files {
+		if filepath.Ext(file) != ".s" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // the assembler goes there
+			return nil, fmt.Errorf("imagebuild: %w", err)
+		}
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": files})
 	if err != nil {
