@@ -56,8 +56,8 @@ func isPatched(t *testing.T, image []byte) bool {
 }
 
 // TestTwoBuildsInTwoFoldersAreTheSame builds in two copies of the tree: the node's image with what
-// is compiled already, and a small one with nothing, so that runtime, kernel and gVisor are compiled
-// anew under another path.
+// is compiled already, and a small one with nothing, so that runtime, kernel and gVisor are
+// compiled anew under another path.
 func TestTwoBuildsInTwoFoldersAreTheSame(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
