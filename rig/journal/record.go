@@ -201,6 +201,8 @@ type HTTP struct {
 	Request string `json:"request,omitempty"`
 	// Durability is what a PUT asked for; empty is the node's default.
 	Durability string `json:"durability,omitempty"`
+	// Class is what a GET asked for; empty is the node's default.
+	Class string `json:"class,omitempty"`
 	// Header has the answer's Holdfast headers, without that prefix and in lower case.
 	Header map[string]string `json:"header,omitempty"`
 }

@@ -115,7 +115,7 @@ func Durable(epochs ...id.Epoch) Check {
 func (q *inquiry) durable(epochs []id.Epoch) {
 	wishes := q.run.wishes()
 	reads := make(map[string][]done) // by object, in the order in which they were asked for
-	for _, d := range q.history() {
+	for _, d := range append(q.history(), q.nothings()...) {
 		if !d.commit {
 			reads[d.object] = append(reads[d.object], d)
 		}

@@ -28,6 +28,13 @@ func failed(a act, name, word string) journal.Record {
 	return r
 }
 
+// nothing is a read of that class that finds no object.
+func nothing(a act, class string) journal.Record {
+	r := failed(a, "", "no-object")
+	r.HTTP.Class = class
+	return r
+}
+
 func told(records ...journal.Record) []journal.Record { return append(records, complete(100_000)) }
 
 func TestWhatWasAcknowledgedIsFound(t *testing.T) {
@@ -46,6 +53,10 @@ func TestWhatWasAcknowledgedIsFound(t *testing.T) {
 			named(with(read, func(a *act) { a.version = 1 }), "")), Violated},
 		{"an older version while the commit was under way", told(named(one, "c/1"), named(two, "c/2"),
 			named(with(read, func(a *act) { a.from, a.version = 399, 1 }), ""), found), Held},
+		{"nothing at all", told(named(one, "c/1"), nothing(read, "authoritative")), Violated},
+		{"nothing at all before it was committed", told(nothing(with(read, func(a *act) { a.from = 0 }),
+			"authoritative"), named(one, "c/1"), found), Held},
+		{"no copy of it", told(named(one, "c/1"), nothing(read, "stale-ok"), found), Held},
 		{"another value of the version", told(named(one, "c/1"), named(two, "c/2"),
 			named(with(read, func(a *act) { a.value = "x" }), "")), Violated},
 		{"a later version on top", told(named(one, "c/1"), failed(two, "c/2", ""), found), Held},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
 	"holdfast/mesh/wire"
 	"holdfast/rig/journal"
 )
@@ -72,6 +73,20 @@ func (q *inquiry) history() []done {
 		}
 		d.object = name
 		all = append(all, d)
+	}
+	return all
+}
+
+// nothings returns the authoritative reads that were answered with the word that there is no such
+// object: what they have read is version 0.
+func (q *inquiry) nothings() []done {
+	var all []done
+	for _, r := range q.run.Records {
+		if traffic(r) && r.HTTP.Class == wire.Authoritative.String() &&
+			word(r.HTTP) == refusal.NoObject.String() {
+			all = append(all, done{n: r.N, node: r.Node, from: r.HTTP.Sent, to: r.At,
+				object: strings.TrimPrefix(r.HTTP.Path, ObjectsPath)})
+		}
 	}
 	return all
 }

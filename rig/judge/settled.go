@@ -51,7 +51,7 @@ func (q *inquiry) settled(home string, made bool, readers []string) {
 		}
 	}
 	read := make(map[string]int)
-	for _, d := range q.history() {
+	for _, d := range append(q.history(), q.nothings()...) {
 		if d.commit || d.object != w.object || d.from < killed || d.to > until {
 			continue
 		}

@@ -31,6 +31,8 @@ func TestACommitWhoseHomeWasKilledIsSettledOneWay(t *testing.T) {
 		{"gone with the next commit", run(there[0], there[1], again, next, read(960, 0, 3, "v3")), Held},
 		{"found by nobody", run(unmade[0], unmade[1], again), Violated},
 		{"found by one", run(there[0], unmade[1], again), Violated},
+		{"for one there is no object", run(there[0], nothing(act{from: 600, to: 610, node: 1,
+			homeEpoch: 3, read: true}, "authoritative"), again), Violated},
 		{"found, and later no more", run(there[0], there[1], again, read(850, 1, 1, "v1")), Violated},
 		{"asked again, it is not known", run(there[0], there[1], under(700, 800, "unknown-outcome")),
 			Violated},

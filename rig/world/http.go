@@ -152,7 +152,8 @@ func (w *World) aside(node string, c call) {
 func (w *World) request(ctx context.Context, node string, c call) (Answer, error) {
 	m := w.machine(node)
 	h := &journal.HTTP{Method: c.method, Path: c.path, Value: c.value, Sent: w.Journal.Now(),
-		Request: c.header.Get(requestKey), Durability: c.header.Get(durabilityKey)}
+		Request: c.header.Get(requestKey), Durability: c.header.Get(durabilityKey),
+		Class: c.header.Get(classKey)}
 	boot := max(1, int(m.boots.Load()))
 	waiting, cancel := m.during(ctx, w.Patience(cmp.Or(c.patience, requestTimeout)))
 	answer, err := w.exchange(waiting, m, c)
