@@ -74,8 +74,8 @@ func (s recall) Do(ctx context.Context, w *world.World) error {
 	return nil
 }
 
-// keptBefore commits through both nodes before a fault; keptDuring while it lasts, through the
-// root; keptAt reads everything at an epoch and commits once more.
+// keptBefore commits through both nodes before a fault; keptDuring while it lasts, through a node
+// that lives on; keptAt reads everything at an epoch and commits once more.
 func keptBefore() []Step {
 	return []Step{
 		commit{root, joinEpoch, "before", false},
@@ -83,7 +83,7 @@ func keptBefore() []Step {
 	}
 }
 
-func keptDuring() Step { return commit{root, joinEpoch, "during", true} }
+func keptDuring(at string) Step { return commit{at, joinEpoch, "during", true} }
 
 func keptAt(epoch id.Epoch, nodes ...string) []Step {
 	var steps []Step

@@ -30,7 +30,7 @@ func killSteps(t timing.Timing) []Step {
 	return []Step{
 		survey{root}, // with the routes that will have to be fenced
 		kill{member},
-		keptDuring(),
+		keptDuring(root),
 		row{root, "mesh-fail: suspect", nil, suspect + rowSlack},
 		row{root, "mesh-fail: failed", nil, failed - suspect + rowSlack},
 		row{root, "mesh-fail: removed", []string{"epoch=3"}, rowSlack},

@@ -55,7 +55,8 @@ func cutSteps(t timing.Timing) []Step {
 		survey{member},
 		cut{root, member},
 		strand{member, root, joinEpoch},
-		keptDuring(),
+		keptDuring(root),
+		keptDuring(member),
 		press{member, joinEpoch, removal},
 	}, takeoverSteps()...)
 }

@@ -63,7 +63,7 @@ func partitionSecond() *Fault {
 			survey{root},
 			survey{member},
 			cut{root, member},
-			keptDuring(),
+			keptDuring(root),
 			insist{member, joinEpoch, removal},
 		}, servedAlone(), []Step{
 			row{member, "mesh-fail: authority", []string{"state=lost"}, rowSlack},
