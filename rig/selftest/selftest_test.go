@@ -98,13 +98,16 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
-// undamaged are the checks of which no run is stored: those of three nodes, of a clone, and of a
-// mesh without leases. That they can fail is shown by the tests of package judge alone.
+// undamaged are the checks of which no run is stored: those of three nodes, of a clone, of a mesh
+// without leases, and of a hostile station. That they can fail is shown by the tests of package
+// judge alone.
 var undamaged = []string{
 	"goes-on", "joined-once", "learnt", "learnt-again", "lost-nothing", "never-rebooted",
 	"nobody-else-fenced", "not-joined-again", "not-told-stale", "older-came", "took-over",
 	"duplicate-refused",
 	"acked-commits", "only-acked",
+	"attacks-made", "handshakes-admitted", "honest-served", "memory-flat", "still-joined",
+	"ticks-punctual",
 }
 
 func TestEveryCheckOfEveryFaultHasADamage(t *testing.T) {
