@@ -345,7 +345,7 @@ func (n *Node) finish(p *op, rep *wire.RouteRep) {
 }
 
 func (n *Node) resultRow(p *op, rep *wire.RouteRep) evidence.Line {
-	row := evidence.New("mesh-route", "result")
+	row := evidence.Begin("mesh-route", "result")
 	if p.step == 0 {
 		row = row.None("step")
 	} else {
@@ -356,5 +356,5 @@ func (n *Node) resultRow(p *op, rep *wire.RouteRep) evidence.Line {
 		Epoch("epoch", n.view().Epoch).Epoch("home_epoch", rep.HomeEpoch).
 		Uint("version", rep.Version).Int("attempts", p.attempts).Int("moved", p.moved).
 		Int("sends", p.sends).Int("timeouts", p.timeouts).Str("class", p.q.Class.String()).
-		Str("durability", rep.Durability.String()).Int("copies", int64(rep.Copies)).At(n.now)
+		Str("durability", rep.Durability.String()).Int("copies", int64(rep.Copies)).At(n.now).Line()
 }

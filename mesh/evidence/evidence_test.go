@@ -406,3 +406,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestADraftGoesOn(t *testing.T) {
+	d := Begin("mesh-route", "result").Int("step", 1)
+	before := d.Line()
+	after := d.Node("home", id.Node{}).At(2).Line()
+	if want := New("mesh-route", "result").Int("step", 1); before != want {
+		t.Errorf("%v, want %v", before, want)
+	}
+	if want := before.None("home").At(2); after != want {
+		t.Errorf("%v, want %v", after, want)
+	}
+}

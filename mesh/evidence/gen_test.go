@@ -98,7 +98,7 @@ func (r Row) draw(t *rapid.T) Line {
 func (r Row) longest() Line {
 	l := r.start()
 	for _, f := range r.fields() {
-		l = l.field(f.Key, f.longest())
+		l = l.draft().field(f.Key, f.longest()).Line()
 	}
 	return l
 }
