@@ -28,19 +28,19 @@ func Result(op wire.Op, m mesh.Answer) Answer {
 	known := knowledge(m)
 	if rep.Word != refusal.OK {
 		a := Word(rep.Word, "")
-		maps.Copy(known, a.Header)
-		a.Header = known
+		maps.Copy(known.header, a.Header)
+		a.Header = known.header
 		return a
 	}
-	a := Answer{Status: http.StatusOK, Header: known}
-	set(known, "Durability", rep.Durability.String())
-	set(known, "Copies", strconv.Itoa(int(rep.Copies)))
+	a := Answer{Status: http.StatusOK, Header: known.header}
+	known.set("Holdfast-Durability", rep.Durability.String())
+	known.set("Holdfast-Copies", strconv.Itoa(int(rep.Copies)))
 	if op == wire.Stat {
-		set(known, "Class", rep.Class.String())
+		known.set("Holdfast-Class", rep.Class.String())
 		if rep.Class == wire.StaleOK {
-			set(known, "Age-Ms", strconv.FormatUint(uint64(rep.AgeMS), 10))
+			known.set("Holdfast-Age-Ms", strconv.FormatUint(uint64(rep.AgeMS), 10))
 		}
-		known["Content-Type"] = octets
+		known.header["Content-Type"] = octets
 		a.Body = string(rep.Value)
 		return a
 	}
@@ -51,28 +51,40 @@ func Result(op wire.Op, m mesh.Answer) Answer {
 }
 
 // knowledge is the headers that an answer can have whatever its word is.
-func knowledge(m mesh.Answer) http.Header {
+func knowledge(m mesh.Answer) *headers {
 	rep := &m.Reply
-	known := make(http.Header)
-	set(known, "Request", rep.Request.String())
+	known := &headers{make(http.Header), make([]string, 0, headersMax)}
+	known.set("Holdfast-Request", rep.Request.String())
 	if !rep.Home.IsZero() {
-		set(known, "Home", rep.Home.String())
+		known.set("Holdfast-Home", rep.Home.String())
 	}
 	if rep.HomeEpoch != 0 {
-		set(known, "Home-Epoch", rep.HomeEpoch.String())
+		known.set("Holdfast-Home-Epoch", rep.HomeEpoch.String())
 	}
 	if len(m.Lines) > 0 { // none: it was refused before it began
 		if epoch, ok := m.Lines[0].GetEpoch("epoch"); ok {
-			set(known, "Epoch", epoch.String())
+			known.set("Holdfast-Epoch", epoch.String())
 		}
 	}
 	if rep.Word == refusal.OK || rep.Word == refusal.VersionConflict {
-		set(known, "Version", strconv.FormatUint(rep.Version, 10))
+		known.set("Holdfast-Version", strconv.FormatUint(rep.Version, 10))
 	}
 	return known
 }
 
-func set(h http.Header, key, value string) { h["Holdfast-"+key] = []string{value} }
+// headers is a header in the making, with all values in one piece of memory.
+type headers struct {
+	header http.Header
+	values []string
+}
+
+const headersMax = 9 // that Result has
+
+func (h *headers) set(key, value string) {
+	n := len(h.values)
+	h.values = append(h.values, value)
+	h.header[key] = h.values[n : n+1 : n+1]
+}
 
 // octets is the type of a value: the node does not know what it is.
 var octets = []string{"application/octet-stream"}
