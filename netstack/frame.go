@@ -29,6 +29,7 @@ const (
 	dropMalformed         // too short, too long, or from a group address
 	dropNotMine           // another station's, or a multicast group's
 	dropOtherType         // neither IPv4 nor ARP
+	dropRequest           // for one more connection than its sender may ask for in a second
 	verdicts              // how many there are
 )
 

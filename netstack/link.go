@@ -3,6 +3,7 @@ package netstack
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/buffer"
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -31,6 +32,8 @@ type link struct {
 	segment segment
 	held    coalescer
 	buffers buffers
+	gate    gate
+	elapsed func() time.Duration // on the stack's clock
 
 	frames [verdicts]atomic.Uint64 // received, by verdict
 	sent   atomic.Uint64
@@ -64,6 +67,11 @@ func (l *link) deliver(frame []byte) {
 	// what is looked at is copied first.
 	head := l.head[:copy(l.head[:], frame)]
 	v := admit(head, len(frame), l.mac)
+	if v == accepted {
+		if from, ok := request(head); ok && !l.gate.take(from, l.elapsed()) {
+			v = dropRequest
+		}
+	}
 	l.frames[v].Add(1)
 	if v != accepted {
 		return

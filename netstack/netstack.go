@@ -10,9 +10,9 @@
 //
 // # A frame's way
 //
-//	in   Device.Receive -> admit -> one copy into a pooled buffer, in which the segments of a
-//	     burst are joined (coalesce.go) -> gVisor -> the TCP processor goroutine of its connection
-//	     -> Conn.Read copies to the caller
+//	in   Device.Receive -> admit (frame.go), the gate (gate.go) -> one copy into a pooled buffer, in
+//	     which the segments of a burst are joined (coalesce.go) -> gVisor -> the TCP processor
+//	     goroutine of its connection -> Conn.Read copies to the caller
 //	out  Conn.Write copies into a pooled buffer -> gVisor -> Device.Send with the pieces of the
 //	     frame, headers and payload, not joined
 //
@@ -109,6 +109,7 @@ func newStack(dev Device, c Config, options tcpOptions) (*Stack, error) {
 		c.Clock = newMachineClock(c.Counter)
 	}
 	s := &Stack{config: c, link: newLink(dev, c.MAC), stopped: make(chan struct{})}
+	s.link.elapsed = func() time.Duration { return c.Clock.NowMonotonic().Sub(tcpip.MonotonicTime{}) }
 	s.gvisor = stack.New(stack.Options{
 		NetworkProtocols: []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{

@@ -8,6 +8,7 @@ type Stats struct {
 	FramesMalformed uint64 // too short or too long for what they claim, or from a group address
 	FramesNotMine   uint64 // to another station or a multicast group
 	FramesOtherType uint64 // neither IPv4 nor ARP
+	RequestsDropped uint64 // connection requests over the rate of one address
 
 	FramesSent uint64
 	FramesLost uint64 // the device would not take them: its transmit ring was full
@@ -36,6 +37,7 @@ func (s *Stack) Stats() Stats {
 		FramesMalformed: s.link.frames[dropMalformed].Load(),
 		FramesNotMine:   s.link.frames[dropNotMine].Load(),
 		FramesOtherType: s.link.frames[dropOtherType].Load(),
+		RequestsDropped: s.link.frames[dropRequest].Load(),
 		FramesSent:      s.link.sent.Load(),
 		FramesLost:      s.link.lost.Load(),
 

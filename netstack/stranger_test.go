@@ -221,7 +221,11 @@ func TestAFloodOfConnectionRequestsEndsNoService(t *testing.T) {
 		}
 		x.send(syn)
 	}
-	x.clock.Run(10 * time.Millisecond) // nothing has timed out yet
+	x.clock.Run(10 * time.Millisecond)
+	if got := s.Stats(); got.RequestsDropped != 10*backlog-requestBurst {
+		t.Errorf("%d requests of the one that is there were dropped", got.RequestsDropped)
+	}
+	x.clock.Run(requestBurst * requestEvery) // it may ask again, and nothing has timed out yet
 	x.ping(t, s)
 	x.shake(t, s, 61000, 0x10000000)
 	if got := s.Stats(); got.ConnectionsAccepted != 1 || got.SegmentsInvalid != 0 {

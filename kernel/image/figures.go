@@ -33,6 +33,8 @@ func (hw *hardware) figures(add func(node.Figure)) {
 	total("net_frames_taken", "Ethernet frames taken.", s.FramesTaken)
 	total("net_frames_dropped", "Ethernet frames that were malformed or for others.",
 		s.FramesMalformed+s.FramesNotMine+s.FramesOtherType)
+	total("net_requests_dropped", "Connection requests over the rate of one address.",
+		s.RequestsDropped)
 	total("net_frames_sent", "Ethernet frames sent.", s.FramesSent)
 	total("net_frames_lost", "Ethernet frames for which the controller had no room.", s.FramesLost)
 	total("net_packets_malformed", "Packets and segments that made no sense.",

@@ -66,44 +66,56 @@ func Attacked(node string, names ...string) Check {
 }
 
 // StillJoined asks whether nobody left, rebooted or was suspected, at any time: the epoch is the
-// one of the join to the end.
-func StillJoined(epoch id.Epoch, nodes ...string) Check {
+// one of the join to the end. When the ticks of the node that nobody attacked were late, it was the
+// host that had no time.
+func StillJoined(epoch id.Epoch, attacked, other string) Check {
 	return Check{
 		Name: "still-joined", Source: "issue Robust",
-		Claim: fmt.Sprintf("%v stay joined at epoch %v", nodes, epoch),
+		Claim: fmt.Sprintf("%s and %s stay joined at epoch %v", attacked, other, epoch),
 		ask: func(q *inquiry) {
-			for _, words := range []string{"suspect", "failed", "removed", "authority"} {
-				q.none("", "mesh-fail", words)
+			report := q.violated
+			if late, _, ok := q.lateTicks(other); !ok || !q.watched() || late > 0 {
+				q.missing("%s, which nobody attacked, had %d late ticks", other, late)
+				report = q.missing
 			}
-			q.watched()
 			for _, row := range q.run.Rows {
 				e, ok := row.GetEpoch("epoch")
-				if _, view := row.Get("snapshot"); view && ok && e > epoch {
+				_, view := row.Get("snapshot")
+				if view && ok && e > epoch || row.Is("mesh-fail", "suspect") ||
+					row.Is("mesh-fail", "authority") {
 					q.cite(row.N)
-					q.violated("%s printed: %s", row.Node, row.Line.String())
+					report("%s printed: %s", row.Node, row.Line.String())
 				}
 			}
-			for _, node := range nodes {
-				if starts := q.run.rows(node, "mesh-node", "start"); len(starts) > 1 {
-					q.cite(starts[1].N)
-					q.violated("%s started %d times", node, len(starts))
-				}
-				answers := 0
-				for _, r := range q.run.requests(node, "GET", "/mesh") {
-					if r.HTTP.Status != 200 || r.At < q.attacked() {
-						continue
-					}
-					a, ok := q.read(r)
-					if row, has := a.nodeRow(); ok && has {
-						answers++
-						q.want(node, row, "mesh=joined", "epoch="+epoch.String())
-					}
-				}
-				if answers == 0 {
-					q.missing("%s was not asked after the first attack", node)
-				}
-			}
+			q.joinedAt(epoch, attacked, report)
+			q.joinedAt(epoch, other, report)
 		},
+	}
+}
+
+// joinedAt asks what a node said of itself since the first attack.
+func (q *inquiry) joinedAt(epoch id.Epoch, node string, report func(string, ...any)) {
+	if starts := q.run.rows(node, "mesh-node", "start"); len(starts) > 1 {
+		q.cite(starts[1].N)
+		report("%s started %d times", node, len(starts))
+	}
+	answers := 0
+	for _, r := range q.run.requests(node, "GET", "/mesh") {
+		if r.HTTP.Status != 200 || r.At < q.attacked() {
+			continue
+		}
+		a, ok := q.read(r)
+		row, has := a.nodeRow()
+		if !ok || !has {
+			continue
+		}
+		answers++
+		if !hasAll(row, []string{"mesh=joined", "epoch=" + epoch.String()}) {
+			report("%s said: %s", node, row.String())
+		}
+	}
+	if answers == 0 {
+		q.missing("%s was not asked after the first attack", node)
 	}
 }
 

@@ -50,21 +50,28 @@ func TestThePairStaysJoined(t *testing.T) {
 		return says(at, 1, fmt.Sprintf("mesh-node: start node=%s role=member boot=%016x epoch=1 "+
 			"ip=10.7.0.11 seed=nvram at=1", ids[1], at))
 	}
+	ticks := func(at, late int) journal.Record {
+		return page(at, 1, HealthPath, fmt.Sprintf("bucket id=none most_ms=511 n=%d\n", late))
+	}
 	with := func(more ...journal.Record) []journal.Record {
-		rs := []journal.Record{befell(1000, 2000, "garbage", 5), mesh(2100, 0, "2", "joined"),
-			mesh(2200, 1, "2", "joined")}
+		rs := []journal.Record{ticks(100, 3), befell(1000, 2000, "garbage", 5),
+			mesh(2100, 0, "2", "joined"), mesh(2200, 1, "2", "joined"), ticks(2300, 3)}
 		return append(append(rs, more...), complete(9000))
 	}
+	suspected := says(1500, 0, fmt.Sprintf(
+		"mesh-fail: suspect node=%s epoch=2 silent_ms=6000 at=1500", ids[1]))
 	tell(t, StillJoined(2, "n0", "n1"), []story{
 		{"joined", with(), Held},
-		{"suspected", with(says(1500, 0, fmt.Sprintf(
-			"mesh-fail: suspect node=%s epoch=2 silent_ms=6000 at=1500", ids[1]))), Violated},
+		{"suspected", with(suspected), Violated},
+		{"suspected, on a host without time", with(suspected, ticks(2400, 4)), Inconclusive},
 		{"a view of epoch 3", with(installed(1500, 0, 3, 1400)), Violated},
 		{"rebooted", with(start(10), start(1500)), Violated},
 		{"joining", with(mesh(2300, 1, "2", "joining")), Violated},
 		{"at epoch 4", with(mesh(2300, 1, "4", "joined")), Violated},
-		{"one was not asked", []journal.Record{befell(1000, 2000, "garbage", 5),
-			mesh(2100, 0, "2", "joined"), mesh(900, 1, "2", "joined"), complete(9000)}, Inconclusive},
+		{"one was not asked", []journal.Record{ticks(100, 3), befell(1000, 2000, "garbage", 5),
+			mesh(2100, 0, "2", "joined"), mesh(900, 1, "2", "joined"), ticks(2300, 3), complete(9000)},
+			Inconclusive},
+		{"not to the end", with(suspected)[:6], Inconclusive},
 	})
 }
 
