@@ -14,6 +14,9 @@ MUTANTS ?=
 # How many inputs `make test` gives each fuzz target, beside its seeds.
 FUZZED := 500
 
+# Flags of `make bench`: -record appends the figures to the history, -part measures some of them.
+BENCH ?=
+
 # How many faults run at the same time: each has two machines that mostly wait.
 PARALLEL ?= 2
 
@@ -139,8 +142,8 @@ faults: qemu-installed image rig-bin ## every fault of the rig, those that take 
 stdtest: qemu-installed ## the standard library's own tests on the bare machine
 	go run ./kernel/stdtest
 
-bench: qemu-installed ## figures in exact instructions, beside the peer's
-	go run ./internal/bench
+bench: qemu-installed ## figures in exact instructions, beside the peer's and those of before
+	go run ./internal/bench $(BENCH)
 
 sweep: ## every trouble of the network over real TCP in virtual time: who could commit, and when
 	@go test -count=1 -timeout 1h -v -run TwoHomes ./kernel/node -args -sweep
