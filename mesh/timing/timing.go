@@ -100,8 +100,8 @@ var (
 	ErrADR   = errors.New("timing: heartbeat + write lease must be less than fail")
 	ErrL3    = errors.New("timing: (lease in whole seconds + 1 s)/(1-1%) + 300 ms must be " +
 		"at most fail/(1+1%)")
-	ErrAcks = errors.New("timing: (two thirds and a quarter of the lease)/(1-1%) + 300 ms must be " +
-		"at most fail/(1+1%)")
+	ErrAcks = errors.New("timing: (two thirds of the lease + a quarter of fail, at most 1 s)/(1-1%) " +
+		"+ 300 ms must be at most fail/(1+1%)")
 	ErrLab = errors.New("timing: a lab step commits locally, which nobody may without a lease")
 )
 
@@ -165,8 +165,13 @@ func (t Timing) Spare() when.Span {
 func (t Timing) Tick() when.Span { return max(1, min(TickMS, t.WriteLease/8)) }
 
 // Pause is the gap between two steps above which this node was not running: min(1 s, W/4) (rule
-// L5).
-func (t Timing) Pause() when.Span { return max(1, min(PauseMS, t.WriteLease/4)) }
+// L5); a quarter of the failure window where a pause can cost no more than a false suspicion.
+func (t Timing) Pause() when.Span {
+	if t.AcksAll {
+		return max(1, min(PauseMS, t.Fail/4))
+	}
+	return max(1, min(PauseMS, t.WriteLease/4))
+}
 
 // Ask is the time between two LeaseReqs: a third of the lease (failure.md, U23).
 func (t Timing) Ask() when.Span { return max(1, t.WriteLease/3) }

@@ -113,11 +113,11 @@ func TestEveryRelationWithoutLeasesIsCheckedAtItsBoundary(t *testing.T) {
 	}{
 		{"the order is the same", acks(times(300, 300, 1_000, 600)), acks(times(300, 301, 1_000, 600)),
 			ErrOrder},
-		{"so is the ADR's margin", acks(times(300, 600, 902, 600)), acks(times(300, 600, 903, 600)),
+		{"so is the ADR's margin", acks(times(500, 700, 902, 400)), acks(times(500, 700, 903, 400)),
 			ErrADR},
-		// 2 * 200 + 150 = 550 ms of silence: 1.01 * (550/0.99 + 302) = 866.2 ms.
-		{"a member that lives is heard in time", acks(times(200, 600, 866, 600)),
-			acks(times(200, 600, 867, 600)), ErrAcks},
+		// 2 * 200 + 239 = 639 ms of silence: 1.01 * (639/0.99 + 302) = 956.9 ms.
+		{"a member that lives is heard in time", acks(times(200, 600, 956, 600)),
+			acks(times(200, 600, 957, 600)), ErrAcks},
 		{"which leases have no time for", times(300, 600, 1_000, 600), OneSecond, ErrL3},
 	} {
 		if err := c.broken.Check(); !errors.Is(err, c.want) {
@@ -152,8 +152,15 @@ func TestAMemberThatLivesIsNotConvictedWithoutLeases(t *testing.T) {
 			t.Fatalf("%v: a fence of %d ms, and no lease", c, c.Fence())
 		}
 	})
-	if s := OneSecond.Spare(); s != 132 {
-		t.Errorf("a second has %d ms to spare, want 132", s)
+	if s := OneSecond.Spare(); s != 31 {
+		t.Errorf("a second has %d ms to spare, want 31", s)
+	}
+	for fail, want := range map[when.Span]when.Span{
+		1_000: 250, 3_999: 999, 4_000: 1_000, 12_000: 1_000,
+	} {
+		if got := (Timing{Fail: fail, AcksAll: true}).Pause(); got != want {
+			t.Errorf("fail %d: a pause is above %d, want %d", fail, got, want)
+		}
 	}
 }
 

@@ -59,6 +59,33 @@ func (q *inquiry) acknowledged(member, authority string) {
 	q.watched()
 }
 
+// Steady is the check where no node was kept from running. A node that was notices too late, or too
+// often, and what it says is true all the same: then what would violate leaves the question open.
+func Steady(checks ...Check) []Check {
+	steady := make([]Check, len(checks))
+	for i, c := range checks {
+		ask := c.ask
+		c.ask = func(q *inquiry) {
+			ask(q)
+			if q.kept() {
+				q.unknown, q.wrong = append(q.unknown, q.wrong...), nil
+			}
+		}
+		steady[i] = c
+	}
+	return steady
+}
+
+// kept reports whether a node was kept from running, and not by the rig.
+func (q *inquiry) kept() bool {
+	for _, h := range q.run.hazards {
+		if h == paused {
+			return true
+		}
+	}
+	return false
+}
+
 // OnlyAcked asks whether nodes refuse what rests on a lease alone.
 func OnlyAcked(nodes ...string) Check {
 	return Check{

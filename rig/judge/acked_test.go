@@ -103,3 +103,15 @@ func TestACopyOfNoAgeAtTheAuthorityIsTheNewest(t *testing.T) {
 		tell(t, c, stories)
 	}
 }
+
+func TestWhatIsWrongOnAHostThatKeepsNodesFromRunningIsOpen(t *testing.T) {
+	commit := act{from: 1001, to: 1100, node: 1, home: 1, homeEpoch: 2, version: 1}
+	good := commit
+	good.from = 1000
+	pause := says(50, 0, "mesh-fail: paused ms=300 kind=gap at=50")
+	tell(t, Steady(Acknowledged("n1", "n0"))[0], []story{
+		{"wrong", acts([]act{commit}, trip(1000)...), Violated},
+		{"wrong, and a pause", acts([]act{commit}, append(trip(1000), pause)...), Inconclusive},
+		{"right, and a pause", acts([]act{good}, append(trip(1000), pause)...), Held},
+	})
+}

@@ -158,7 +158,7 @@ func (g *Suggestion) WriteText(to io.Writer, t *trace.Trace) error {
 		text(c.Heartbeat), text(c.Suspect), text(c.Fail), text(c.WriteLease), text(c.Ask()))
 	rule := "rule L3: (lease in whole seconds + 1 s)"
 	if c.AcksAll {
-		rule = "no lease: (2 questions apart + a pause of a quarter of the lease)"
+		rule = "no lease: (2 questions apart + a pause of a quarter of fail)"
 	}
 	fmt.Fprintf(to, "  %s/(1 - 1 %%) + 0.3 s <= fail/(1 + 1 %%), %s to spare\n", rule, text(g.Spare))
 	fmt.Fprintf(to, "  replayed: %s suspected, %s convicted a day; a crash is found in %s (p50), "+

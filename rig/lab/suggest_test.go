@@ -70,7 +70,7 @@ func TestASteadyPeerGetsTheShortestWindow(t *testing.T) {
 // A window that no lease leaves the time for is had without leases, and as long as it is wanted.
 func TestAShorterWindowIsProposedWithoutLeases(t *testing.T) {
 	idle := trace.Kinds()[0].Make(sixHours, 1)
-	for within, acks := range map[when.Span]bool{2_350: false, 2_349: true, 1_000: true, 720: true} {
+	for within, acks := range map[when.Span]bool{2_350: false, 2_349: true, 1_000: true, 780: true} {
 		g, err := Suggest(idle, 0.001, within, settings)
 		if err != nil {
 			t.Errorf("within %d: %v", within, err)

@@ -42,8 +42,8 @@ func killPeerSecond() *Fault {
 		Configure: acked,
 		Steps: slices.Concat(joinAcked(), killSteps(second), servedAlone(),
 			[]Step{boot{member}}, returnAcked()),
-		Checks: slices.Concat(joinAckedChecks(), removedChecks(second), keptChecks(),
-			[]judge.Check{judge.Joined("rejoin", rejoinEpoch, root, member), judge.NewBoot(member)}),
+		Checks: slices.Concat(joinAckedChecks(), judge.Steady(removedChecks(second)...), keptChecks(),
+			judge.Steady(judge.Joined("rejoin", rejoinEpoch, root, member), judge.NewBoot(member))),
 	}
 }
 
@@ -74,16 +74,16 @@ func partitionSecond() *Fault {
 			row{member, "mesh-fail: authority", []string{"state=restored"}, rowSlack},
 			survey{member},
 		}),
-		Checks: slices.Concat(joinAckedChecks(), removedChecks(second), keptChecks(), []judge.Check{
-			judge.OwnClock(judge.Lost.In(second), member, root),
-			judge.RigClock(judge.Lost.In(second), member, root),
-			judge.AuthorityLost(joinEpoch, member, root, second),
-			judge.ViewKept(joinEpoch, member),
-			judge.ToldStale(joinEpoch, removeEpoch, member, root),
-			judge.Joined("rejoin", rejoinEpoch, root, member),
-			judge.SameBoot(member),
-			judge.Restored(rejoinEpoch, member, root),
-		}),
+		Checks: slices.Concat(joinAckedChecks(), judge.Steady(removedChecks(second)...), keptChecks(),
+			judge.Steady(
+				judge.OwnClock(judge.Lost.In(second), member, root),
+				judge.RigClock(judge.Lost.In(second), member, root),
+				judge.AuthorityLost(joinEpoch, member, root, second),
+				judge.ViewKept(joinEpoch, member),
+				judge.ToldStale(joinEpoch, removeEpoch, member, root),
+				judge.Joined("rejoin", rejoinEpoch, root, member),
+				judge.SameBoot(member),
+				judge.Restored(rejoinEpoch, member, root))),
 	}
 }
 
@@ -107,11 +107,9 @@ func joinAcked() []Step {
 }
 
 func joinAckedChecks() []judge.Check {
-	return []judge.Check{
-		judge.Joined("join", joinEpoch, root, member),
-		judge.Rendezvous(root, member),
-		judge.OnlyAcked(root, member),
-	}
+	return append(judge.Steady(
+		judge.Joined("join", joinEpoch, root, member), judge.Rendezvous(root, member)),
+		judge.OnlyAcked(root, member))
 }
 
 // removedChecks are those of removeChecks that need no lab.
