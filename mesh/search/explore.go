@@ -23,12 +23,15 @@ type Result struct {
 // before is not gone through again, since all that can follow it does so in the time that is left.
 type explorer struct {
 	*cast
-	seen   table[struct{}]
+	seen   table[uint64] // by state, which allowances it was gone on from with, or could have been
+	below  []uint64      // by allowance, all that are no more than it
 	keys   keyer
 	log    []origin
-	second [][]reached // by number of actions
-	next   [][]reached
+	second []batch // by number of actions
+	next   []batch
 	result Result
+
+	visit func(*world) // is shown every state; nil for nobody
 
 	progress func(Result) bool
 	told     int // how many states there were when progress was told last
@@ -38,6 +41,22 @@ type explorer struct {
 type reached struct {
 	world
 	at int32 // its place in the log
+}
+
+// batch are worlds in the order in which they were reached. They are kept in blocks, which never
+// move, and each of which is given up when it has been gone through.
+type batch struct{ blocks [][]reached }
+
+// blockMax is how many worlds a block has at most; the first ones are smaller.
+const blockMax = 1 << 10
+
+func (b *batch) add(r reached) {
+	n := len(b.blocks)
+	if n == 0 || len(b.blocks[n-1]) == cap(b.blocks[n-1]) {
+		b.blocks = append(b.blocks, make([]reached, 0, min(blockMax, 8<<min(n, 10))))
+		n++
+	}
+	b.blocks[n-1] = append(b.blocks[n-1], r)
 }
 
 // origin is how a world was reached: from which place in the log, and by what.
@@ -53,15 +72,22 @@ const progressEvery = 1 << 15
 // unless that is nil, what it has found so far, and stops when the answer is that it should not go
 // on.
 func (s Scope) Run(progress func(Result) (goOn bool)) Result {
-	x := &explorer{cast: newCast(s), progress: progress}
+	if s.Seconds > SecondsMax {
+		panic("search: a scope lasts too long")
+	}
+	x := &explorer{cast: newCast(s), below: s.allowances(), progress: progress}
+	return x.run()
+}
+
+func (x *explorer) run() Result {
 	w := x.start()
 	x.reach(&w, -1, action{}, 0, &x.second)
-	for t := 0; t <= s.Seconds; t++ {
-		if !x.searchSecond(t == s.Seconds) {
+	for t := 0; t <= x.Seconds; t++ {
+		if !x.searchSecond(t == x.Seconds) {
 			break
 		}
 		x.result.Seconds = t
-		x.result.Closed = t < s.Seconds && len(x.next) == 0
+		x.result.Closed = t < x.Seconds && len(x.next) == 0 && x.Writes == 0
 		if x.tell(); x.result.Closed || x.result.Stopped {
 			break
 		}
@@ -74,15 +100,18 @@ func (s Scope) Run(progress func(Result) (goOn bool)) Result {
 func (x *explorer) searchSecond(last bool) bool {
 	x.forget()
 	for n := 0; n < len(x.second); n++ {
-		for i := range x.second[n] {
-			r := &x.second[n][i]
-			x.expand(r, n, last)
-			if x.result.Violation != "" || x.result.Stopped {
-				return false
+		for b := 0; b < len(x.second[n].blocks); b++ {
+			block := x.second[n].blocks[b]
+			for i := 0; i < len(block); i++ {
+				x.expand(&block[i], n, last)
+				if x.result.Violation != "" || x.result.Stopped {
+					return false
+				}
+				block[i] = reached{} // nothing leads back here: its nodes need not be kept
 			}
-			*r = reached{} // nothing leads back here: its nodes need not be kept
+			x.second[n].blocks[b] = nil
 		}
-		x.second[n] = nil
+		x.second[n].blocks = nil
 	}
 	return true
 }
@@ -130,20 +159,26 @@ func (x *explorer) expand(r *reached, n int, last bool) {
 }
 
 // reach adds a world if it is new, and returns what is wrong with it.
-func (x *explorer) reach(w *world, from int32, by action, n int, to *[][]reached) string {
+func (x *explorer) reach(w *world, from int32, by action, n int, to *[]batch) string {
 	x.result.Transitions++
-	if _, was := x.seen.put(x.keys.key(w), struct{}{}); was {
+	with := x.allowance(w)
+	had := x.seen.at(x.keys.key(w))
+	if *had&(1<<with) != 0 {
 		return ""
 	}
+	*had |= x.below[with]
 	x.result.States++
+	if x.visit != nil {
+		x.visit(w)
+	}
 	if wrong := x.judge(w); wrong != "" {
 		return wrong
 	}
 	x.log = append(x.log, origin{from, by})
 	for len(*to) <= n {
-		*to = append(*to, nil)
+		*to = append(*to, batch{})
 	}
-	(*to)[n] = append((*to)[n], reached{*w, int32(len(x.log) - 1)})
+	(*to)[n].add(reached{*w, int32(len(x.log) - 1)})
 	return ""
 }
 

@@ -28,7 +28,7 @@ func TestMergedStatesHaveTheSameFuture(t *testing.T) {
 	} {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			m := merger{t: t, cast: newCast(s), first: map[key]*world{}}
+			m := merger{t: t, cast: newCast(s), first: map[place]*world{}}
 			m.run()
 			if m.compared < 50 {
 				t.Errorf("only %d merged states were compared: they prove nothing", m.compared)
@@ -38,10 +38,18 @@ func TestMergedStatesHaveTheSameFuture(t *testing.T) {
 	}
 }
 
+// place is what a search merges worlds by: a state, and what may still go wrong.
+type place struct {
+	key
+	allowance int
+}
+
+func (m *merger) place(w *world) place { return place{m.keys.key(w), m.allowance(w)} }
+
 type merger struct {
 	t *testing.T
 	*cast
-	first    map[key]*world
+	first    map[place]*world
 	keys     keyer
 	compared int
 }
@@ -60,13 +68,13 @@ func (m *merger) run() {
 		var next []*world
 		for _, w := range level {
 			for _, v := range m.following(w) {
-				k := m.keys.key(&v)
+				k := m.place(&v)
 				known := m.first[k]
 				switch {
 				case known == nil && int(v.t/1000) <= m.Seconds:
 					m.first[k] = &v
 					next = append(next, &v)
-				case known != nil && k[0] < sampled && m.compared < comparedMax:
+				case known != nil && k.key[0] < sampled && m.compared < comparedMax:
 					m.compare(known, &v)
 				}
 			}
@@ -106,7 +114,7 @@ func (m *merger) compare(a, b *world) {
 		return
 	}
 	for i := range x {
-		if m.keys.key(&x[i]) != m.keys.key(&y[i]) || m.judge(&x[i]) != m.judge(&y[i]) {
+		if m.place(&x[i]) != m.place(&y[i]) || m.judge(&x[i]) != m.judge(&y[i]) {
 			m.t.Errorf("after %d s and %d s: successor %d differs", a.t/1000, b.t/1000, i)
 			return
 		}

@@ -112,7 +112,7 @@ func (c *cast) stateOf(n *mesh.Node, m int, t stepTime) *state {
 	s := &state{node: n, look: mesh.Inspect(n), at: t.true}
 	s.now, s.epoch, s.view = s.look.Now(), s.look.Epoch(), s.look.Digest()
 	v := reflect.ValueOf(n).Elem()
-	e := encoder{buf: make([]byte, 0, 1024), now: s.now, second: secondAt(t.true),
+	e := encoder{buf: c.buf[:0], now: s.now, second: secondAt(t.true),
 		role: c.configs[m].Role, pauses: v.FieldByName("pauses").Uint(), calm: t.calm,
 		staged: v.FieldByName("staged").FieldByName("ticket").Uint() != 0}
 	codeOf(nodeType)(&e, v)
@@ -128,6 +128,7 @@ func (c *cast) stateOf(n *mesh.Node, m int, t stepTime) *state {
 		e.uint(r.value)
 		e.buf = append(e.buf, r.more...)
 	}
+	c.buf = e.buf
 	sum := sha256.Sum256(e.buf)
 	known, _ := c.interned.put(key(sum[:16]), s)
 	return known

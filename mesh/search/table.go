@@ -25,6 +25,20 @@ func (t *table[V]) put(k key, v V) (V, bool) {
 	return v, false
 }
 
+// at returns the place of a key's value, which is the zero value when the key is new. The place is
+// good until the next call.
+func (t *table[V]) at(k key) *V {
+	if 4*t.n >= 3*len(t.keys) {
+		t.grow()
+	}
+	i := t.place(k)
+	if t.keys[i] != k {
+		t.keys[i] = k
+		t.n++
+	}
+	return &t.values[i]
+}
+
 // get returns the value of a key, if it has one.
 func (t *table[V]) get(k key) (v V, has bool) {
 	if len(t.keys) == 0 {

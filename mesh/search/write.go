@@ -100,4 +100,4 @@ func differ(a, b mesh.Inspector, o id.Object) bool {
 }
 
 // later is the age of an instant that comes after the end of every search.
-const later = -30 * when.Second
+const later = -SecondsMax * when.Second

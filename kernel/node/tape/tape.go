@@ -94,8 +94,7 @@ func chain(before [blake2s.Size]byte, body []byte) [blake2s.Size]byte {
 var (
 	ErrTorn    = errors.New("tape: it breaks off in a record")
 	ErrDamaged = errors.New("tape: a record is damaged, or records are missing before it")
-	ErrForm    = errors.New("tape: the node's program has other types in its protocol than this " +
-		"one; take the rig that was built from the image's source")
+	ErrForm    = errors.New("tape: it was written by a program with other types in its protocol")
 )
 
 // Reader takes a tape apart.
