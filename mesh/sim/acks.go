@@ -45,6 +45,14 @@ func drawAcks(r *random) plan {
 	return p
 }
 
+// redials notes that the authority was away: a session may have overflowed meanwhile, and another
+// one takes a member longer than a second of silence, which is no fault of anybody's.
+func (w *world) redials() {
+	for _, m := range w.machines[1:] {
+		w.touch(m)
+	}
+}
+
 // stored judges that the authority holds what a member has just published (I11).
 func (j *judge) stored(m *machine, i int) {
 	root := j.w.machines[0]

@@ -165,6 +165,9 @@ func (m *machine) resume() {
 	m.power = running
 	m.idle += w.now - m.halted
 	w.say(m, "runs again")
+	if m.root() && w.plan.acks != nil {
+		w.redials()
+	}
 	w.judge.look(m)
 	rest := m.rest
 	m.rest = nil
