@@ -128,6 +128,8 @@ func TestLinearizableLeavesOutTheLab(t *testing.T) {
 		{"a register", told(named(one, "c/1"),
 			named(act{from: 300, to: 400, homeEpoch: 2, version: 1, read: true}, "")), Held},
 		{"a stale read", told(named(one, "c/1"), named(stale, "")), Violated},
+		{"what may be a stale read, by a rig that was killed", []journal.Record{named(one, "c/1"),
+			named(stale, "")}, Inconclusive},
 		{"a stale read of the lab's", told(named(one, "c/1"), lab(named(one, "c/1")),
 			lab(named(stale, ""))), Held},
 		{"nothing", told(), Inconclusive},

@@ -40,7 +40,7 @@ func tables() map[string][]damage {
 		"wrong-authority": wrongAuthorityDamages(), "no-route": noRouteDamages(),
 		"restart": restartDamages(), "stall-peer-8s": stall8Damages(), "one-way-in": oneWayDamages(),
 		"restart-root-gone": goneDamages(), "restart-root-wiped": wipedDamages(),
-		"kill-mid-stage": stageDamages(),
+		"kill-mid-stage": stageDamages(), "clone": cloneDamages(), "kill-peer-second": secondDamages(),
 	}
 }
 
@@ -77,7 +77,7 @@ func Run(f *scenario.Fault) (Table, error) {
 	table := Table{Fault: f.Name}
 	for _, r := range v.Results {
 		table.Checks = append(table.Checks, r.Name)
-		if r.Status != judge.Held {
+		if r.Status != judge.Held && !hosts(r) {
 			return Table{}, fmt.Errorf("selftest: %s of the undamaged %s run is %v: %s",
 				r.Name, f.Name, r.Status, r.Detail)
 		}
@@ -90,6 +90,12 @@ func Run(f *scenario.Fault) (Table, error) {
 		table.Rows = append(table.Rows, row)
 	}
 	return table, nil
+}
+
+// hosts says whether a result is about the host alone: a stored run may have had a busy one, which
+// kept a node from running for a moment.
+func hosts(r judge.Result) bool {
+	return r.Name == "no-pause" && r.Status == judge.Inconclusive
 }
 
 // row does the damage and sees who notices.

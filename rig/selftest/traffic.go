@@ -212,3 +212,37 @@ func stageDamages() []damage {
 		}), "settled", inconclusive, open},
 	}
 }
+
+// cloneDamages are what a second machine with a member's key would leave that is taken for it.
+func cloneDamages() []damage {
+	const twin = "n2"
+	return []damage{
+		{"a twin that is confirmed", after(twin, "mesh-node: start", line("mesh-join: confirmed node="+
+			idOf(root)+" epoch=3 members=2 digest="+digest(3)+" snapshot="+idOf(root)+
+			" incarnation=3 at=900")), "duplicate-refused", violated, wrong},
+		{"a twin that commits", firstOf(request(twin, "PUT", 503), func(r *journal.Record) {
+			r.HTTP.Status = 200
+		}), "duplicate-refused", violated, wrong},
+		{"a twin that nobody refuses", leaveOut(printed(root, "reason=duplicate")),
+			"duplicate-refused", inconclusive, open},
+	}
+}
+
+// secondDamages are what a mesh without leases would leave that goes by leases.
+func secondDamages() []damage {
+	local := func(r journal.Record) bool {
+		return request(member, "PUT", 503)(r) && r.HTTP.Durability == wire.Local.String()
+	}
+	return []damage{
+		{"a local commit", firstOf(local, func(r *journal.Record) { r.HTTP.Status = 200 }),
+			"only-acked", violated, wrong},
+		{"an authoritative read", firstOf(request(root, "GET", 503), func(r *journal.Record) {
+			r.HTTP.Status = 200
+		}), "only-acked", violated, wrong},
+		{"a node that was not asked for a local commit", leaveOut(local),
+			"only-acked", inconclusive, open},
+		{"commits without the authority's word", leaveOut(func(r journal.Record) bool {
+			return r.Frame != nil && r.Node == root && r.Frame.To == member && r.At > 2_400_000
+		}), "acked-commits", violated, wrong},
+	}
+}
