@@ -36,8 +36,8 @@ func (f *Fault) HasTraffic() bool {
 }
 
 // StoredRun is the journal of a run of a recorded fault on real kernels in which everything was as
-// it should be, but that a busy host may have kept a node from running. After a change to what nodes
-// print, new ones come from
+// it should be, but that a busy host may have kept a node from running. After a change to what
+// nodes print, new ones come from
 //
 //	bin/rig run --fault every --seed 42 --out /tmp/runs
 //
