@@ -6,6 +6,7 @@ FAULT ?= kill-peer partition
 RAM   ?= 128M
 TIME  ?= 30s
 SOAK  ?= 10m
+SEEDS ?= 10000
 BREAK ?= holdfast/kernel.boot
 
 # Flags of `make mutants`: -all for every level, -run for some of them.
@@ -52,11 +53,11 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 
 .PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu gdb-installed gdb rig \
 	test report-test test-host test-fuzz test-boot test-rig stdtest bench \
-	faults sweep search soak soak-kernel mutants fuzz clean
+	faults sweep search soak failovers soak-kernel mutants fuzz clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  Variables: FAULT='$(FAULT)' or all, RAM=$(RAM), PARALLEL=$(PARALLEL), TIME=$(TIME) a fuzz target, SOAK=$(SOAK)"
+	@echo "  Variables: FAULT='$(FAULT)' or all, RAM=$(RAM), PARALLEL=$(PARALLEL), TIME=$(TIME) a fuzz target, SOAK=$(SOAK), SEEDS=$(SEEDS)"
 
 image: ## build the kernel image, build/holdfast.elf
 	@mkdir -p $(OUT)
@@ -153,6 +154,9 @@ search: ## every schedule of a small mesh, second by second: no state may hold t
 
 soak: ## simulated worlds with every trouble, on every core, for SOAK
 	go run ./internal/soak -time $(SOAK)
+
+failovers: ## SEEDS short worlds in which homes are lost while commits flow: what was acknowledged is kept
+	go run ./internal/soak -failovers -from 1 -worlds $(SEEDS) -time 24h
 
 mutants: ## every rule of the protocol broken on purpose: which level of the tests notices
 	go run ./internal/mutants $(MUTANTS)

@@ -110,6 +110,9 @@ func (i Inspector) Digest() id.Digest {
 	return i.n.view().Digest()
 }
 
+// Members is how many nodes the current view has, 0 before the first.
+func (i Inspector) Members() int { return len(i.n.view().Members) }
+
 // Now is the node's own time, that of its latest step.
 func (i Inspector) Now() when.Instant { return i.n.now }
 

@@ -3,12 +3,17 @@
 //
 //	go run ./internal/soak -time 10m
 //	go run ./internal/soak -from 1 -worlds 500     the same worlds every time
+//	go run ./internal/soak -failovers -from 1 -worlds 10000
+//
+// The last are worlds of failovers: short ones of 2 to 5 nodes in which homes are lost while commits
+// flow. Their histories are also searched for an order that a register for each object could have
+// had (linear.go).
 //
 // A world that failed is lived through again, with its log, by
 //
-//	go test ./mesh/sim -run Replay -sim.seed N
+//	go test ./mesh/sim -run Replay -sim.seed N [-sim.failovers]
 //
-// and stays with us as a line of mesh/sim/testdata/seeds.txt.
+// and stays with us as a line of mesh/sim/testdata/seeds.txt, or of failovers.txt.
 package main
 
 import (
@@ -33,6 +38,7 @@ func main() {
 	worlds := flag.Uint64("worlds", 0, "how many worlds at most, 0 for no bound")
 	from := flag.Uint64("from", 0, "the first seed, 0 for one that nobody has seen")
 	dense := flag.Bool("dense", false, "only worlds of minutes, with much trouble")
+	failovers := flag.Bool("failovers", false, "worlds of failovers")
 	failures := flag.Int("failures", 20, "how many failed worlds are enough")
 	flag.Parse()
 	if flag.NArg() > 0 || *limit <= 0 || *failures < 1 {
@@ -44,9 +50,15 @@ func main() {
 	}
 	debug.SetGCPercent(garbage)
 	s := &soak{next: *from, first: *from, worlds: *worlds, failures: *failures, dense: *dense,
-		end: time.Now().Add(*limit)}
+		end: time.Now().Add(*limit), live: sim.Run}
+	if *failovers {
+		s.live, s.dense = failover, false
+	}
 	s.run(runtime.NumCPU())
 	s.report(os.Stdout)
+	if *failovers {
+		s.reportFailovers(os.Stdout)
+	}
 	if len(s.failed) > 0 {
 		os.Exit(1)
 	}
@@ -59,6 +71,7 @@ type soak struct {
 	dense         bool
 	began, end    time.Time
 	took          time.Duration
+	live          func(seed uint64) sim.Result
 
 	mu       sync.Mutex
 	next     uint64 // seed
@@ -71,6 +84,7 @@ type soak struct {
 	measures sim.Measures
 	failed   []sim.Result
 	closest  uint64 // the seed with the least slack
+	casts    [casts]cast
 }
 
 // run lives through worlds, so many at a time.
@@ -80,7 +94,7 @@ func (s *soak) run(workers int) {
 	for range workers {
 		group.Go(func() {
 			for seed, ok := s.take(); ok; seed, ok = s.take() {
-				s.add(sim.Run(seed))
+				s.add(s.live(seed))
 			}
 		})
 	}
@@ -112,6 +126,7 @@ func (s *soak) add(r sim.Result) {
 	s.events += r.Events
 	s.commits += r.Commits
 	s.durables += r.Durables
+	s.casts[min(r.Nodes, casts-1)].add(&r)
 	least := s.measures.Slack.Least
 	if s.measures.Add(&r.Measures); s.measures.Slack.Least < least || s.closest == 0 {
 		s.closest = r.Seed

@@ -25,10 +25,14 @@ type client struct {
 	object  int
 	tries   int
 	busy    bool // a request is under way
+	waits   bool // for the answer to its latest try
+	vague   bool // nobody knows what became of one of its tries
+	asked   Time // when it was sent first
 	highest uint64
 	lease   id.Epoch // highest is of this home epoch
 	home    id.Node
 	done    []uint64 // by sequence number, the version that it made; 0: none
+	alone   []bool   // likewise, nobody but its home held it then
 
 	floor   durable // what had been acknowledged when the request was asked first
 	emptied int64
@@ -41,16 +45,20 @@ const (
 )
 
 func newClient(w *world, i int) *client {
-	c := &client{w: w, index: i, boot: id.Boot(w.random.next() | 1), done: []uint64{0}}
+	c := &client{w: w, index: i, boot: id.Boot(w.random.next() | 1), done: []uint64{0}, alone: []bool{false}}
 	c.id[0] = byte(i + 1)
 	return c
 }
 
 // act begins a request, or repeats one that has not been answered.
 func (c *client) act() {
+	c.vague = c.vague || c.waits
 	if c.busy && c.tries < triesMax {
 		c.try()
 		return
+	}
+	if c.busy {
+		c.w.judge.answered(c, nil)
 	}
 	c.next()
 	c.try()
@@ -60,13 +68,20 @@ func (c *client) act() {
 func (c *client) next() {
 	w := c.w
 	c.busy, c.tries, c.object = true, 0, w.random.below(len(objectNames))
-	c.done = append(c.done, 0)
+	c.vague, c.waits = false, false
+	c.done, c.alone = append(c.done, 0), append(c.alone, false)
 	seq := uint64(len(c.done) - 1)
 	c.q = mesh.Request{Name: objectNames[c.object], Op: wire.Commit, Class: wire.Lease,
 		Durability: wire.Replicated, IfVersion: wire.AnyVersion,
 		Identity: wire.Request{Client: c.id, Boot: c.boot, Seq: seq}}
 	c.q.Value = binary.BigEndian.AppendUint16(nil, uint16(c.index))
 	c.q.Value = binary.BigEndian.AppendUint64(c.q.Value, seq)
+	if c.judged() {
+		if w.random.one(3) {
+			c.q.Op, c.q.Class = wire.Stat, wire.Authoritative
+		}
+		return
+	}
 	switch w.random.below(8) {
 	case 0, 1:
 		c.q.Op, c.q.Class = wire.Stat, wire.Authoritative
@@ -97,8 +112,10 @@ func (c *client) try() {
 		c.q.FirstEpoch = epoch
 		c.highest, c.home, c.lease = w.judge.acknowledged(c.object)
 		c.floor, c.emptied = w.judge.objects[c.object].durable, w.judge.emptied
+		c.asked = w.now
 	}
 	c.tries++
+	c.waits = true
 	c.q.Capability = w.mint(m, c.object, epoch)
 	m.tickets++
 	c.node, c.ticket = m, m.tickets
@@ -113,6 +130,8 @@ func (c *client) answered(m *machine, a mesh.Answer) {
 		return
 	}
 	word := a.Reply.Word
+	c.waits = false
+	c.vague = c.vague || word == refusal.UnknownOutcome || word == refusal.Replay
 	if c.tries < triesMax && word != refusal.OK && word != refusal.Replay && !w.random.one(3) {
 		c.at = w.now + w.random.upTo(w.plan.think) // once more
 		return
@@ -121,6 +140,7 @@ func (c *client) answered(m *machine, a mesh.Answer) {
 		w.judge.told(c, &a.Reply)
 		w.judge.kept(c, &a.Reply)
 	}
+	w.judge.answered(c, &a.Reply)
 	c.busy = false
 	c.at = w.now + w.random.upTo(w.plan.think)
 }

@@ -16,7 +16,7 @@ func (j *judge) versions(m *machine, i int) {
 	before := s.have[i]
 	s.have[i] = version
 	if version > 0 && version != before {
-		j.once(m, value, version, epoch)
+		j.once(m, objects[i], value, version, epoch)
 	}
 	if version <= before || !s.holds[i] || !m.look.Joined() || epoch != m.look.Epoch() ||
 		epoch == h.epoch && version == h.version {

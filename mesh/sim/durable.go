@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"holdfast/mesh/id"
@@ -90,12 +91,28 @@ func (j *judge) stale(c *client, r *wire.RouteRep) {
 	}
 }
 
-// empties forgets what had been acknowledged: the operator lets the authority start without.
-func (j *judge) empties() {
+// begins judges the first view of the authority's boot. Alone in it and without records, it starts
+// with nothing: what had been acknowledged is lost, and that takes the operator's word, unless it
+// never ran before. It has records when its chip did not take the view of those who proved them.
+func (j *judge) begins(root *machine) {
+	m := root.config.Marks
+	if root.look.Members() > 1 || m == nil || m.NeverRan || root.holdsSomething() {
+		return
+	}
+	if !j.mayEmpty {
+		j.wrong(root, "starts with nothing, and nobody has said that it may")
+	}
 	j.emptied++
 	for i := range j.objects {
 		j.objects[i].durable, j.objects[i].acks = durable{}, nil
 	}
+}
+
+func (m *machine) holdsSomething() bool {
+	return slices.ContainsFunc(objects, func(o id.Object) bool {
+		_, version, _ := m.look.Record(o)
+		return version > 0
+	})
 }
 
 // allKept judges a whole mesh: every object's home has what was acknowledged.
@@ -121,7 +138,8 @@ func (j *judge) allKept() {
 
 // once checks that a client's request was executed once: its value names it, and all records that
 // hold it have one version.
-func (j *judge) once(m *machine, value []byte, version uint64, epoch id.Epoch) {
+func (j *judge) once(m *machine, object id.Object, value []byte, version uint64,
+	epoch id.Epoch) {
 	if len(value) != valueSize {
 		return // a lab step's
 	}
@@ -132,5 +150,7 @@ func (j *judge) once(m *machine, value []byte, version uint64, epoch id.Epoch) {
 			strconv.FormatUint(had, 10)+" and version "+strconv.FormatUint(version, 10)+
 			" of epoch "+epoch.String())
 	}
-	c.done[seq] = version
+	if c.done[seq] == 0 {
+		c.done[seq], c.alone[seq] = version, m.look.Alone(object)
+	}
 }

@@ -38,7 +38,11 @@ type judge struct {
 	objects  []history
 	commits  int64
 	durables int64 // acknowledged as replicated
-	emptied  int64 // how often an authority had to start empty
+	mayEmpty bool  // the authority has the operator's word that it may start with nothing
+	emptied  int64 // how often it did
+	outcomes Outcomes
+	restarts [3]int64 // of the authority of a world of failovers, by what became of its marks
+	acts     []Act    // of a world of failovers
 	measured Measures
 
 	minute   Time  // the latest one in which something was committed
@@ -195,6 +199,9 @@ func (j *judge) view(m *machine) {
 		j.wrong(m, "goes back to epoch "+epoch.String())
 	case m.root() && m.boots > 1 && s.epoch == 0 && epoch <= j.highest:
 		j.wrong(m, "signs epoch "+epoch.String()+" in a second boot")
+	}
+	if m.root() && s.epoch == 0 {
+		j.begins(m)
 	}
 	s.epoch = epoch
 	for i := range objects {

@@ -108,6 +108,7 @@ func (m *machine) boot() {
 	if m.root() && w.plan.marks {
 		marks := m.chip.load()
 		m.config.Marks = &marks
+		w.judge.mayEmpty = marks.MayEmpty
 	}
 	w.say(m, "boots")
 	w.touch(m)

@@ -30,12 +30,14 @@ type plan struct {
 	clients int
 	think   Time // between two requests of one client, at most
 
-	faults  []fault
-	weights int
-	season  bool // hours with a fault in a while, not minutes with one every few seconds
-	between Time // mean time between two faults
-	storm   Time // how long there are faults
-	quiet   Time // how long the whole mesh is watched afterwards
+	faults   []fault
+	weights  int
+	failover bool // failover.go
+	season   bool // hours with a fault in a while, not minutes with one every few seconds
+	between  Time // mean time between two faults
+	storm    Time // how long there are faults
+	quiet    Time // how long the whole mesh is watched afterwards
+	visit    Time // the operator comes after this and up to five times as long
 }
 
 // most is the worst that a world's nodes may be like (spec/system.md section 9, L3).
@@ -61,7 +63,7 @@ func draw(r *random) plan {
 	if r.one(3) {
 		p.members = 3 + r.below(2)
 	}
-	p.jitter = r.upTo(p.latency)
+	p.jitter, p.visit = r.upTo(p.latency), 2*Minute
 	if r.one(4) {
 		p.late = r.upTo(700 * Millisecond)
 	}
@@ -120,7 +122,7 @@ func (p *plan) String() string {
 	for _, on := range []struct {
 		is   bool
 		name string
-	}{{p.twin, "twin"}, {p.marks, "marks"}, {p.both, "second-clock"}, {p.detect, "detect"},
+	}{{p.failover, "failover"}, {p.twin, "twin"}, {p.marks, "marks"}, {p.both, "second-clock"}, {p.detect, "detect"},
 		{p.buffers, "buffers"}} {
 		if on.is {
 			words = append(words, on.name)

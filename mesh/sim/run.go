@@ -18,6 +18,14 @@ type Result struct {
 	Commits  int64
 	Durables int64 // acknowledged as replicated
 	Measures Measures
+
+	// Of a world of failovers: its nodes, what came of replicated commits, and the history; how often
+	// the authority was restarted with its marks kept, torn or wiped, and started with nothing.
+	Nodes    int
+	Outcomes Outcomes
+	Acts     []Act
+	Restarts [3]int64
+	Emptied  int64
 }
 
 // Run lives through the world of a seed: first trouble, then none, when the mesh has to become
@@ -58,7 +66,11 @@ func (w *world) result(seed uint64) Result {
 	r := Result{Seed: seed, Verdict: w.judge.verdict, Hash: w.hash, Plan: w.plan.String(),
 		Events: w.events, Lived: w.now, Minutes: w.judge.minutes, Commits: w.judge.commits,
 		Durables: w.judge.durables,
-		Measures: w.judge.measured}
+		Measures: w.judge.measured, Nodes: 1 + w.plan.members, Outcomes: w.judge.outcomes,
+		Restarts: w.judge.restarts, Emptied: w.judge.emptied}
+	if w.plan.failover {
+		r.Acts = w.history()
+	}
 	if w.log != nil {
 		r.Log = w.log.String()
 	}
@@ -143,8 +155,8 @@ func (w *world) stays(began Time) (since Time, ok bool) {
 
 // visit is the operator, who looks after the authority once in a while.
 func (w *world) visit() {
-	w.later(w.random.between(2*Minute, 10*Minute), func() {
-		if m := w.machines[0]; m.runs() && w.now-m.booted > patience {
+	w.later(w.random.between(w.plan.visit, 5*w.plan.visit), func() {
+		if m := w.machines[0]; m.runs() && (w.now-m.booted > patience || w.refuses()) {
 			w.operator()
 		}
 		w.visit()
@@ -156,26 +168,33 @@ func (w *world) visit() {
 // waits when he comes again may start with nothing.
 func (w *world) operator() {
 	m := w.machines[0]
-	above := id.Epoch(len(w.judge.digests))
 	switch {
 	case w.judge.verdict != "" || m.look.Joined():
 		return
-	case m.chip.lost() && m.config.Epoch < above:
+	case w.refuses():
 		m.kill()
-		m.config.Epoch = above
+		m.config.Epoch = w.above()
 		m.boot()
 		return
 	}
-	w.judge.empties()
 	if m.runs() && (m.chip.lost() || w.random.one(2)) {
 		w.say(m, "may start with nothing")
 		m.tickets++
+		w.judge.mayEmpty = true
 		m.ask(m.tickets, nil, mesh.StartEmpty{Ticket: m.tickets})
 		return
 	}
 	m.kill()
 	m.chip.mayEmpty()
 	m.boot()
+}
+
+// above is an epoch that nobody has signed, and refuses reports whether the authority wants one.
+func (w *world) above() id.Epoch { return max(2, id.Epoch(len(w.judge.digests))) }
+
+func (w *world) refuses() bool {
+	m := w.machines[0]
+	return m.chip.lost() && m.config.Epoch < w.above()
 }
 
 func (w *world) whole() bool { return w.broken() == "" }

@@ -14,6 +14,8 @@ import (
 var (
 	seed   = flag.Uint64("sim.seed", 0, "the world that TestReplay lives through")
 	worlds = flag.Int("sim.worlds", 60, "how many worlds of minutes")
+
+	short = flag.Bool("sim.failovers", false, "the seed is that of a world of failovers")
 )
 
 // TestWorldsKeepTheInvariants lives through worlds of minutes, and through one of hours.
@@ -135,9 +137,42 @@ func TestASeedIsAWorld(t *testing.T) {
 	}
 }
 
+// TestFailoversLoseNothing lives through worlds of failovers, of 2 to 5 nodes.
+func TestFailoversLoseNothing(t *testing.T) {
+	var sum Result
+	nodes := [2 + membersMax]int{}
+	for s := uint64(1); s <= 60; s++ {
+		r := RunFailover(s)
+		nodes[r.Nodes]++
+		sum.Durables += r.Durables
+		sum.Emptied += r.Emptied
+		sum.Measures.Add(&r.Measures)
+		sum.Acts = append(sum.Acts, r.Acts...)
+		for i := range r.Restarts {
+			sum.Restarts[i] += r.Restarts[i]
+		}
+		if r.Verdict != "" {
+			t.Errorf("-run Replay -sim.failovers -sim.seed=%d: %s\n%s", r.Seed, r.Verdict, r.Plan)
+		}
+	}
+	enough := min(nodes[2], nodes[3], nodes[4], nodes[5]) > 5 && sum.Durables > 6_000 &&
+		len(sum.Acts) > 6_000 && sum.Measures.Slack.N > 100 && sum.Emptied < 30 &&
+		min(sum.Restarts[kept], sum.Restarts[torn], sum.Restarts[wiped]) > 10
+	if !enough {
+		t.Errorf("worlds by nodes %v, %d commits, %d acts, %d homes after a lapse, restarts %v, %d times "+
+			"with nothing: they prove little", nodes, sum.Durables, len(sum.Acts), sum.Measures.Slack.N,
+			sum.Restarts, sum.Emptied)
+	}
+}
+
 // TestSeedsThatFailed lives again through the worlds in which something was wrong once.
 func TestSeedsThatFailed(t *testing.T) {
-	file, err := os.Open("testdata/seeds.txt")
+	livesAgain(t, "testdata/seeds.txt", Run)
+	livesAgain(t, "testdata/failovers.txt", RunFailover)
+}
+
+func livesAgain(t *testing.T, name string, run func(uint64) Result) {
+	file, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +186,8 @@ func TestSeedsThatFailed(t *testing.T) {
 		if err != nil || why == "" {
 			t.Fatalf("want a seed and a reason: %q", lines.Text())
 		}
-		if r := Run(s); r.Verdict != "" {
-			t.Errorf("-run Replay -sim.seed=%d: %s\n%s\n%s", s, r.Verdict, why, r.Plan)
+		if r := run(s); r.Verdict != "" {
+			t.Errorf("%s, -run Replay -sim.seed=%d: %s\n%s\n%s", name, s, r.Verdict, why, r.Plan)
 		}
 	}
 }
@@ -162,7 +197,11 @@ func TestReplay(t *testing.T) {
 	if *seed == 0 {
 		t.Skip("no -sim.seed")
 	}
-	r := Replay(*seed)
+	replay := Replay
+	if *short {
+		replay = ReplayFailover
+	}
+	r := replay(*seed)
 	t.Logf("seed %d\n%s\n%s", r.Seed, r.Plan, r.Log)
 	if r.Verdict != "" {
 		t.Error(r.Verdict)
