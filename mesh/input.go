@@ -85,8 +85,8 @@ type Request struct {
 type Persisted struct{ Err PersistError }
 
 // StartEmpty is the operator's word to an authority without a view, which waits for a proof of what
-// there was: when its quarantine is over and nobody proves anything, it may start with nothing. The
-// answer comes in this step.
+// there was: once its quarantine is over it starts, with the newest state that is proved, or that
+// everybody shows, or with nothing. The answer comes in this step.
 type StartEmpty struct{ Ticket Ticket }
 
 // PersistError is how making marks durable can fail.

@@ -17,7 +17,7 @@ type Marks struct {
 	Signed    id.Epoch // highest epoch ever signed
 	Activated id.Epoch // highest one under which anything was acknowledged or served, 0: not known
 	NeverRan  bool     // from provisioning, cleared before the first signature
-	MayEmpty  bool     // one shot, by the operator: may start although nobody proves a state
+	MayEmpty  bool     // one shot, by the operator: may start although nobody proves the newest state
 
 	// Lost says that neither slot could be read. The authority then refuses to run, unless the
 	// operator has set an epoch above every certificate (Config.Epoch above 1): that is what it may
@@ -147,8 +147,9 @@ func (n *Node) recover() {
 	}
 }
 
-// startEmpty takes the operator's word that this authority may start although nobody proves a
-// state. It is for one that waits: whoever has a view needs none.
+// startEmpty takes the operator's word that this authority may start although nobody proves the
+// newest state: with the newest of what everybody shows, else with nothing. It is for one that
+// waits: whoever has a view needs none.
 func (n *Node) startEmpty(in StartEmpty) {
 	status := Done
 	switch {

@@ -153,6 +153,23 @@ func TestWithoutMarksTheNewestProvesWhenEverybodyShowsOne(t *testing.T) {
 	}
 }
 
+// What was activated last, the authority alone had, and has lost with its memory. By the operator's
+// word it takes what is left rather than nothing, if nobody can have more.
+func TestByTheOperatorsWordTheNewestOfEverybodyProves(t *testing.T) {
+	for name, p := range map[string]proofs{
+		"the newest of two":    {1, 2, []string{"n2"}},
+		"two of the same":      {2, 2, []string{"n1", "n2"}},
+		"one, and none":        {0, 2, []string{}},
+		"one that proves":      {0, 3, []string{"n2"}},
+		"nobody shows any":     {0, 0, []string{}},
+		"an old one, and none": {1, 0, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.test(t, marked(t, mesh.Marks{Signed: 3, Activated: 3, MayEmpty: true}))
+		})
+	}
+}
+
 func TestWithoutMarksTheWaitEndsWhenTheLastOneIsThere(t *testing.T) {
 	s := lostMarks(t, 100)
 	s.proves(1, n1Key, 3)

@@ -26,7 +26,9 @@ import (
 // How new is new enough, the mark Activated says. An authority whose marks were lost does not know
 // it: a member that was removed long ago would bring its old state back. It waits until every node
 // that may be a member is there with a certificate, all at a time. Nobody else can hold a newer one
-// then, so the newest of these is what there is (docs/decisions/0011-wiped-marks.md).
+// then, so the newest of these is what there is (docs/decisions/0011-wiped-marks.md). By the
+// operator's word that counts with good marks too: what was activated later, the authority alone
+// had, and has lost.
 
 // proofMS is how long after its quarantine an authority waits for a prover that is still sending.
 const proofMS = 6_000
@@ -94,10 +96,15 @@ func (n *Node) giveProof(s *session) {
 // provers are the sessions whose joiners prove the newest epoch, and whether it pays to wait for
 // one of them that is still sending.
 func (n *Node) provers() (ready []*session, wait bool) {
-	if n.marks.Activated == 0 && !n.everybodyProves() {
-		return nil, false
+	newest := n.marks.Activated
+	if newest == 0 || n.marks.MayEmpty {
+		switch {
+		case n.everybodyProves():
+			newest = 1
+		case newest == 0:
+			return nil, false
+		}
 	}
-	newest := max(1, n.marks.Activated)
 	for i := range n.sessions {
 		if a := &n.sessions[i].admission; a.stage == stageProver {
 			newest = max(newest, a.proof)

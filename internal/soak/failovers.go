@@ -45,10 +45,10 @@ func (c *cast) add(r *sim.Result) {
 
 // reportFailovers is the table of the casts.
 func (s *soak) reportFailovers(to io.Writer) {
-	fmt.Fprintln(to, "nodes  worlds  replicated commits               acts in   changes of  restarts of "+
-		"the authority  started")
-	fmt.Fprintln(to, "               acknowledged unknown  refused  histories    a home      kept    torn "+
-		"   wiped    empty")
+	fmt.Fprintln(to, "nodes  worlds  replicated commits               acts in   changes of  "+
+		"restarts of the authority  started")
+	fmt.Fprintln(to, "               acknowledged unknown  refused  histories    a home      "+
+		"kept    torn    wiped    empty")
 	for nodes, c := range s.casts {
 		if c.worlds == 0 {
 			continue
@@ -57,6 +57,6 @@ func (s *soak) reportFailovers(to io.Writer) {
 			c.outcomes.Acknowledged, c.outcomes.Unknown, c.outcomes.Refused, c.acts, c.homes,
 			c.restarts[0], c.restarts[1], c.restarts[2], c.emptied)
 	}
-	fmt.Fprintf(to, "commits that were acknowledged as replicated and lost, and histories that are no "+
-		"register's: %d worlds\n", len(s.failed))
+	fmt.Fprintf(to, "worlds in which something acknowledged was lost, or whose history is no "+
+		"register's: %d\n", len(s.failed))
 }

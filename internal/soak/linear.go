@@ -11,9 +11,9 @@ import (
 
 // The history of a world of failovers has to be that of a register for each object: every act takes
 // place at one instant between its call and its return. A commit makes a higher version, a read
-// finds the newest one. A commit without an answer may have been made at any time after its call, or
-// never. What was committed in a view of one may be lost with its home, down to the newest version
-// that others held: its answer said so.
+// finds the newest one. A commit without an answer may have been made at any time after its call,
+// or never. What was committed in a view of one may be lost with its home, down to the newest
+// version that others held: its answer said so.
 
 // searchTime bounds the search for an order, for each object.
 const searchTime = time.Minute

@@ -22,10 +22,13 @@ func vague(call sim.Time, version, seq uint64) sim.Act {
 	return a
 }
 
-func alone(a sim.Act) sim.Act {
+func lone(call, end sim.Time, version, seq uint64) sim.Act {
+	a := commit(call, end, version, seq)
 	a.Alone = true
 	return a
 }
+
+func of(acts ...sim.Act) []sim.Act { return acts }
 
 func elsewhere(a sim.Act) sim.Act {
 	a.Era = 1
@@ -38,30 +41,27 @@ func TestAHistoryIsThatOfARegisterOrNot(t *testing.T) {
 		good bool
 	}{
 		"nothing":                    {nil, true},
-		"what was committed is read": {[]sim.Act{commit(0, 1, 1, 1), read(2, 3, 1, 1)}, true},
-		"it is not there":            {[]sim.Act{commit(0, 1, 1, 1), read(2, 3, 0, 0)}, false},
-		"it is not there yet":        {[]sim.Act{commit(0, 3, 1, 1), read(1, 2, 0, 0)}, true},
-		"another value":              {[]sim.Act{commit(0, 1, 1, 1), read(2, 3, 1, 2)}, false},
-		"a value of nobody":          {[]sim.Act{read(2, 3, 1, 2)}, false},
-		"it goes back":               {[]sim.Act{commit(0, 9, 1, 1), read(1, 2, 1, 1), read(3, 4, 0, 0)}, false},
-		"a version twice":            {[]sim.Act{commit(0, 1, 1, 1), commit(2, 3, 1, 2)}, false},
-		"a version is skipped":       {[]sim.Act{commit(0, 1, 1, 1), commit(2, 3, 3, 2)}, true},
-		"a vague one is made later":  {[]sim.Act{vague(0, 1, 1), read(2, 3, 0, 0), read(4, 5, 1, 1)}, true},
-		"a vague one is unmade":      {[]sim.Act{vague(0, 1, 1), read(2, 3, 1, 1), read(4, 5, 0, 0)}, false},
-		"a vague one is made never":  {[]sim.Act{vague(0, 1, 1), commit(2, 3, 1, 2), read(4, 5, 1, 2)}, true},
-		"before it was asked for":    {[]sim.Act{read(0, 1, 1, 1), vague(2, 1, 1)}, false},
-		"a lone one is lost": {[]sim.Act{commit(0, 1, 1, 1), alone(commit(2, 3, 2, 2)),
-			read(4, 5, 1, 1)}, true},
-		"more than the lone one is lost": {[]sim.Act{commit(0, 1, 1, 1), alone(commit(2, 3, 2, 2)),
-			read(4, 5, 0, 0)}, false},
-		"a lone one comes back": {[]sim.Act{alone(commit(0, 1, 1, 1)), read(2, 3, 0, 0),
-			read(4, 5, 1, 1)}, false},
-		"one of two lone ones is lost": {[]sim.Act{alone(commit(0, 1, 1, 1)),
-			alone(commit(2, 3, 2, 2)), read(4, 5, 1, 1), read(6, 7, 2, 2)}, false},
-		"a lone one's version again": {[]sim.Act{alone(commit(0, 1, 1, 1)), commit(2, 3, 1, 2),
-			read(4, 5, 1, 2)}, true},
-		"a kept one's version again":   {[]sim.Act{commit(0, 1, 1, 1), alone(commit(2, 3, 1, 2))}, false},
-		"the operator ends everything": {[]sim.Act{commit(0, 1, 1, 1), elsewhere(read(2, 3, 0, 0))}, true},
+		"what was committed is read": {of(commit(0, 1, 1, 1), read(2, 3, 1, 1)), true},
+		"it is not there":            {of(commit(0, 1, 1, 1), read(2, 3, 0, 0)), false},
+		"it is not there yet":        {of(commit(0, 3, 1, 1), read(1, 2, 0, 0)), true},
+		"another value":              {of(commit(0, 1, 1, 1), read(2, 3, 1, 2)), false},
+		"a value of nobody":          {of(read(2, 3, 1, 2)), false},
+		"it goes back":               {of(commit(0, 9, 1, 1), read(1, 2, 1, 1), read(3, 4, 0, 0)), false},
+		"a version twice":            {of(commit(0, 1, 1, 1), commit(2, 3, 1, 2)), false},
+		"a version is skipped":       {of(commit(0, 1, 1, 1), commit(2, 3, 3, 2)), true},
+		"a vague one is made later":  {of(vague(0, 1, 1), read(2, 3, 0, 0), read(4, 5, 1, 1)), true},
+		"a vague one is unmade":      {of(vague(0, 1, 1), read(2, 3, 1, 1), read(4, 5, 0, 0)), false},
+		"a vague one is made never":  {of(vague(0, 1, 1), commit(2, 3, 1, 2), read(4, 5, 1, 2)), true},
+		"before it was asked for":    {of(read(0, 1, 1, 1), vague(2, 1, 1)), false},
+		"a lone one is lost":         {of(commit(0, 1, 1, 1), lone(2, 3, 2, 2), read(4, 5, 1, 1)), true},
+		"more is lost":               {of(commit(0, 1, 1, 1), lone(2, 3, 2, 2), read(4, 5, 0, 0)), false},
+		"a lone one comes back":      {of(lone(0, 1, 1, 1), read(2, 3, 0, 0), read(4, 5, 1, 1)), false},
+		"the second lone one comes back": {of(lone(0, 1, 1, 1), lone(2, 3, 2, 2), read(4, 5, 1, 1),
+			read(6, 7, 2, 2)), false},
+		"a lone one's version again": {of(lone(0, 1, 1, 1), commit(2, 3, 1, 2),
+			read(4, 5, 1, 2)), true},
+		"a kept one's version again":   {of(commit(0, 1, 1, 1), lone(2, 3, 1, 2)), false},
+		"the operator ends everything": {of(commit(0, 1, 1, 1), elsewhere(read(2, 3, 0, 0))), true},
 	} {
 		want := []string{"o"}
 		if c.good {

@@ -5,9 +5,9 @@
 //	go run ./internal/soak -from 1 -worlds 500     the same worlds every time
 //	go run ./internal/soak -failovers -from 1 -worlds 10000
 //
-// The last are worlds of failovers: short ones of 2 to 5 nodes in which homes are lost while commits
-// flow. Their histories are also searched for an order that a register for each object could have
-// had (linear.go).
+// The last are worlds of failovers: short ones of 2 to 5 nodes in which homes are lost while
+// commits flow. Their histories are also searched for an order that a register for each object
+// could have had (linear.go).
 //
 // A world that failed is lived through again, with its log, by
 //

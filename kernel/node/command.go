@@ -40,7 +40,7 @@ func commands() []command {
 		{"net", "", "what the network counts", (*Node).netCommand},
 		{"env", "get [NAME] | set NAME=VALUE | unset NAME", "the environment of the next boot",
 			(*Node).envCommand},
-		{"start-empty", "", "let an authority that waits for a proof start with nothing",
+		{"start-empty", "", "let an authority start that waits for a proof, with nothing if need be",
 			(*Node).startEmptyCommand},
 		{"reboot", "", "reset the board", (*Node).rebootCommand},
 		{"poweroff", "", "switch the board off", (*Node).poweroffCommand},
@@ -194,7 +194,7 @@ func (n *Node) startEmptyCommand(ctx context.Context, say say, words []string) b
 	case a.Status == mesh.WrongOrder:
 		say("nothing changed: it has a view, or its marks are lost and mesh.epoch is not set")
 	default:
-		say("it starts with nothing, unless somebody proves a state before its quarantine is over")
+		say("it starts with what everybody shows once its quarantine is over, else with nothing")
 	}
 	return true
 }

@@ -176,7 +176,7 @@ func TestAnAuthorityThatLostItsMarksNeedsAnEpochAboveThem(t *testing.T) {
 					return
 				}
 				a.types("")
-				a.has("start-empty", "it starts with nothing, unless")
+				a.has("start-empty", "it starts with what everybody shows")
 				view := a.await("mesh-view", "installed")
 				has(t, view, strings.Replace(test.epoch, "mesh.", "", 1), "members=1")
 				if at, _ := view.GetInstant("at"); int64(at) < timing.FailMS {

@@ -140,7 +140,7 @@ func TestTheOperatorLetsAnAuthorityStartWithNothing(t *testing.T) {
 		m.types("")
 		m.wants("start-empty", "nothing changed: this node is no authority")
 		p.wants("start-empty",
-			"it starts with nothing, unless somebody proves a state before its quarantine is over")
+			"it starts with what everybody shows once its quarantine is over, else with nothing")
 		has(t, p.await("mesh-view", "installed"), "epoch=8")
 		p.has("start-empty", "nothing changed: it has a view")
 	})

@@ -45,7 +45,8 @@ const (
 )
 
 func newClient(w *world, i int) *client {
-	c := &client{w: w, index: i, boot: id.Boot(w.random.next() | 1), done: []uint64{0}, alone: []bool{false}}
+	c := &client{w: w, index: i, boot: id.Boot(w.random.next() | 1), done: []uint64{0},
+		alone: []bool{false}}
 	c.id[0] = byte(i + 1)
 	return c
 }

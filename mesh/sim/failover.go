@@ -1,10 +1,10 @@
 package sim
 
 // A world of failovers is short and has one subject: commits that flow while homes are lost, and
-// whether everything that was acknowledged is still there. Its nodes are 2 to 5, in equal parts; the
-// authority has NVRAM and detects failures; somebody always commits. Its faults are those that make
-// homes change or forget: deaths of members, restarts of the authority with its marks as it left
-// them, torn or wiped, cuts, freezes, stops, ended sessions, lab moves.
+// whether everything that was acknowledged is still there. Its nodes are 2 to 5, in equal parts;
+// the authority has NVRAM and detects failures; somebody always commits. Its faults are those that
+// make homes change or forget: deaths of members, restarts of the authority with its marks as it
+// left them, torn or wiped, cuts, freezes, stops, ended sessions, lab moves.
 //
 // Of every second object only replicated commits and authoritative reads are asked for. What came
 // of them is the world's history (history.go), which has to be that of a register for each object.

@@ -122,8 +122,8 @@ func (p *plan) String() string {
 	for _, on := range []struct {
 		is   bool
 		name string
-	}{{p.failover, "failover"}, {p.twin, "twin"}, {p.marks, "marks"}, {p.both, "second-clock"}, {p.detect, "detect"},
-		{p.buffers, "buffers"}} {
+	}{{p.failover, "failover"}, {p.twin, "twin"}, {p.marks, "marks"},
+		{p.both, "second-clock"}, {p.detect, "detect"}, {p.buffers, "buffers"}} {
 		if on.is {
 			words = append(words, on.name)
 		}

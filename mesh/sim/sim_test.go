@@ -159,9 +159,9 @@ func TestFailoversLoseNothing(t *testing.T) {
 		len(sum.Acts) > 6_000 && sum.Measures.Slack.N > 100 && sum.Emptied < 30 &&
 		min(sum.Restarts[kept], sum.Restarts[torn], sum.Restarts[wiped]) > 10
 	if !enough {
-		t.Errorf("worlds by nodes %v, %d commits, %d acts, %d homes after a lapse, restarts %v, %d times "+
-			"with nothing: they prove little", nodes, sum.Durables, len(sum.Acts), sum.Measures.Slack.N,
-			sum.Restarts, sum.Emptied)
+		t.Errorf("worlds by nodes %v, %d commits, %d acts, %d homes after a lapse, restarts %v, "+
+			"%d times with nothing: they prove little", nodes, sum.Durables, len(sum.Acts),
+			sum.Measures.Slack.N, sum.Restarts, sum.Emptied)
 	}
 }
 
