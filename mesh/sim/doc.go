@@ -7,11 +7,8 @@
 //
 //	Run(seed) -> Result      a verdict, a hash of everything that the nodes did, measures
 //	Replay(seed)             the same, with a log like the golden conversations of package mesh
-<<<<<<< HEAD
 //	RunAcks(seed)            a world of nodes without leases (mesh.acks=all), and so ReplayAcks
-=======
 //	RunFailover(seed)        a short world about commits and failovers, with its history
->>>>>>> 12d4b29 (mesh/sim: worlds of failovers, of 2 to 5 nodes, whose histories have to be a register's; make failovers)
 //
 // # A world
 //
