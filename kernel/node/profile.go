@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"runtime"
 	"runtime/pprof"
 	"time"
 
@@ -15,6 +16,10 @@ import (
 
 // Profiles are a variant of the image (the build tag pprof), because runtime/pprof would make every
 // image larger, and there only for a node whose environment asks for them.
+
+// init turns the profile of allocations on, at the runtime's own rate: an image's environment turns
+// it off.
+func init() { runtime.MemProfileRate = 512 << 10 }
 
 var profileHeader = http.Header{"Content-Type": {"application/octet-stream"}}
 
