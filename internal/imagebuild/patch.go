@@ -25,35 +25,43 @@ var patches = []patch{
 		// twice for each buffer.
 		file: "pkg/buffer/chunk.go",
 		edits: []edit{
-			{`"gvisor.dev/gvisor/pkg/bits"`, `"math/bits"`},
-			{`bits.MostSignificantOne64(uint64(size) >> baseChunkSizeLog2)`,
-				`bits.Len(uint(size)>>baseChunkSizeLog2) - 1`},
+			{old: `"gvisor.dev/gvisor/pkg/bits"`, replacement: `"math/bits"`},
+			{old: `bits.MostSignificantOne64(uint64(size) >> baseChunkSizeLog2)`,
+				replacement: `bits.Len(uint(size)>>baseChunkSizeLog2) - 1`},
 		},
 	},
 	{
 		// All counters, 680 bytes of pointers, are copied each time that one of them is counted up,
 		// which is about ten times for each packet.
 		file: "pkg/tcpip/stack/stack.go",
-		edits: []edit{{"func (s *Stack) Stats() tcpip.Stats {\n\treturn s.stats\n",
-			"func (s *Stack) Stats() *tcpip.Stats {\n\treturn &s.stats\n"}},
+		edits: []edit{{old: "func (s *Stack) Stats() tcpip.Stats {\n\treturn s.stats\n",
+			replacement: "func (s *Stack) Stats() *tcpip.Stats {\n\treturn &s.stats\n"}},
 	},
 	{
 		file: "pkg/tcpip/stack/route.go",
-		edits: []edit{{"func (r *Route) Stats() tcpip.Stats {",
-			"func (r *Route) Stats() *tcpip.Stats {"}},
+		edits: []edit{{old: "func (r *Route) Stats() tcpip.Stats {",
+			replacement: "func (r *Route) Stats() *tcpip.Stats {"}},
+	},
+	{
+		// The same for those of IPv4, several times for each packet.
+		file: "pkg/tcpip/network/ipv4/ipv4.go",
+		edits: []edit{
+			{old: "\tstats := e.stats.ip\n", replacement: "\tstats := &e.stats.ip\n", times: 5},
+			{old: "\tstats := e.stats\n", replacement: "\tstats := &e.stats\n", times: 2},
+		},
 	},
 	{
 		// A regular expression, with all of package regexp, 0.2 MB, serves to shorten a stack in a
 		// log that netstack turns off.
 		file: "pkg/log/log.go",
 		edits: []edit{
-			{"\t\"regexp\"\n", ""},
-			{"var stackRegexp = regexp.MustCompile(`(?m)^\\S+\\(.*\\)$\\r?\\n" +
-				"^\\t\\S+:\\d+.*$\\r?\\n`)\n", ""},
-			{"\treplaceNext := excludeTopN + 1\n", ""},
-			{"return stackRegexp.ReplaceAllFunc(Stacks(false), func(s []byte) []byte {\n" +
+			{old: "\t\"regexp\"\n"},
+			{old: "var stackRegexp = regexp.MustCompile(`(?m)^\\S+\\(.*\\)$\\r?\\n" +
+				"^\\t\\S+:\\d+.*$\\r?\\n`)\n"},
+			{old: "\treplaceNext := excludeTopN + 1\n"},
+			{old: "return stackRegexp.ReplaceAllFunc(Stacks(false), func(s []byte) []byte {\n" +
 				"\t\tif replaceNext > 0 {\n\t\t\treplaceNext--\n\t\t\treturn nil\n\t\t}\n" +
-				"\t\treturn s\n\t})", "return Stacks(false)"},
+				"\t\treturn s\n\t})", replacement: "return Stacks(false)"},
 		},
 	},
 }
@@ -64,17 +72,21 @@ type patch struct {
 	edits []edit
 }
 
-// edit replaces one text, which must occur once.
-type edit struct{ old, replacement string }
+// edit replaces a text, which must occur once, or as often as times says.
+type edit struct {
+	old, replacement string
+	times            int
+}
 
 // apply changes the text of a file.
 func (p patch) apply(text []byte) ([]byte, error) {
 	for _, e := range p.edits {
-		if n := bytes.Count(text, []byte(e.old)); n != 1 {
-			return nil, fmt.Errorf("imagebuild: gVisor's %s has %q %d times, the patch wants it once",
-				p.file, e.old, n)
+		want := max(1, e.times)
+		if n := bytes.Count(text, []byte(e.old)); n != want {
+			return nil, fmt.Errorf("imagebuild: gVisor's %s has %q %d times, the patch wants it %d times",
+				p.file, e.old, n, want)
 		}
-		text = bytes.Replace(text, []byte(e.old), []byte(e.replacement), 1)
+		text = bytes.ReplaceAll(text, []byte(e.old), []byte(e.replacement))
 	}
 	return text, nil
 }

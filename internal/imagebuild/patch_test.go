@@ -8,11 +8,14 @@ import (
 	"testing"
 )
 
-func TestAnEditFitsOnceOrNotAtAll(t *testing.T) {
-	p := patch{file: "a.go", edits: []edit{{"one", "1"}, {"two", "2"}}}
+func TestAnEditFitsAsOftenAsItSaysOrNotAtAll(t *testing.T) {
+	p := patch{file: "a.go", edits: []edit{{old: "one", replacement: "1"},
+		{old: "two", replacement: "2"}, {old: "a", times: 2}}}
 	for _, c := range []struct{ text, want, err string }{
-		{"one, two", "1, 2", ""},
-		{"two one", "2 1", ""},
+		{"one, two, aa", "1, 2, ", ""},
+		{"a two one a", " 2 1 ", ""},
+		{"one two a", "", `a.go has "a" 1 times, the patch wants it 2 times`},
+		{"one two aaa", "", `a.go has "a" 3 times`},
 		{"two", "", `a.go has "one" 0 times`},
 		{"one two two", "", `a.go has "two" 2 times`},
 		{"", "", `a.go has "one" 0 times`},
