@@ -37,12 +37,14 @@ import (
 const (
 	ram      = "128M"
 	limit    = 4 * time.Minute // for one machine
-	requests = 400
-	transfer = 8 << 20 // bytes each way
-	// loadClients are the HTTP clients of the row about memory under load.
-	loadClients = 8
-	firstRuns   = 5
-	idleTime    = 10 * time.Second
+	transfer = 8 << 20         // bytes each way
+	// requests are so many that the garbage collector's share is in what one costs.
+	requests = 2000
+	// The HTTP clients of the row about memory under load, and what each asks for.
+	loadClients  = 8
+	loadRequests = 400
+	firstRuns    = 5
+	idleTime     = 10 * time.Second
 )
 
 // images are the files to boot.

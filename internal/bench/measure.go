@@ -186,7 +186,7 @@ func (m *machine) load(ctx context.Context) error {
 	var g errgroup.Group
 	for range loadClients {
 		g.Go(func() error {
-			for range requests {
+			for range loadRequests {
 				if _, err := m.get("/"); err != nil {
 					return err
 				}
