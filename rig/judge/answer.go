@@ -110,5 +110,18 @@ func (a *answer) nodeRow() (evidence.Line, bool) {
 	return evidence.Line{}, false
 }
 
-// nodeHead starts that row.
-const nodeHead = "node "
+// members is how many members an answer lists (GET /mesh).
+func (a *answer) members() (count int) {
+	for _, l := range a.lines {
+		if strings.HasPrefix(l.String(), memberHead) {
+			count++
+		}
+	}
+	return count
+}
+
+// The starts of those rows.
+const (
+	nodeHead   = "node "
+	memberHead = "member "
+)

@@ -115,9 +115,8 @@ func (q *inquiry) sameView(epoch id.Epoch, node string, cut isolation) {
 		status, _ := now.nodeRow()
 		q.want(node, status, "mesh=joined", "epoch="+epoch.String(), "mutable=0",
 			"digest="+fieldOf(was, "digest"))
-		if len(now.lines) != len(known.lines) {
-			q.violated("%s lists %d members, before the cut %d", node, len(now.lines)-1,
-				len(known.lines)-1)
+		if now.members() != known.members() {
+			q.violated("%s lists %d members, before the cut %d", node, now.members(), known.members())
 		}
 	}
 }
