@@ -121,7 +121,7 @@ func (n *Node) judge(who from, epoch id.Epoch, q *wire.RouteReq) refusal.Word {
 	case o == nil && n.homeOf(q.Object) != n.self, o != nil && o.Lease == route.NoLease:
 		return refusal.NotHome
 	case q.Op == wire.Stat && n.never(o):
-		return refusal.NoObject
+		return n.neverWord(q)
 	case o == nil && q.IfVersion != 0 && q.IfVersion != wire.AnyVersion:
 		return refusal.VersionConflict
 	case o == nil:
@@ -151,6 +151,16 @@ func (n *Node) capable(q *wire.RouteReq, holder id.Node, current id.Epoch) refus
 // never reports whether an object was never committed. The lab's exist anyway.
 func (n *Node) never(o *route.Object) bool {
 	return o == nil || o.Record.Version == 0 && !slices.Contains(n.c.LabObject, o.Name)
+}
+
+// neverWord answers a stat of an object that was never committed here. That there is none is an
+// answer like any other: a home whose lease is over may have been left behind, and one that joins
+// again has given its records away.
+func (n *Node) neverWord(q *wire.RouteReq) refusal.Word {
+	if w := n.leaseFor(q, &route.Object{ID: q.Object}); w != refusal.OK {
+		return w
+	}
+	return refusal.NoObject
 }
 
 // known returns the object's row, made now for the first commit of a new object that is homed here;

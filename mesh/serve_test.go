@@ -113,3 +113,29 @@ func TestAnAuthoritativeReadIsCheckedTwice(t *testing.T) {
 		return latest[*wire.RouteRep](s).Word == refusal.OK
 	}, until}.test(t)
 }
+
+// That an object does not exist is the answer of a home that holds the lease for it: one that was
+// left behind does not know what was stored since, and one that joins again has given its records
+// away.
+func TestNoObjectIsSaidUnderALease(t *testing.T) {
+	read := func(class wire.Class, at when.Instant) refusal.Word {
+		s := newMember(t, nil)
+		name := ""
+		for i := 0; name == ""; i++ {
+			if n := fmt.Sprint("new-", i); s.node.Holds(id.ObjectOf(n)) {
+				name = n
+			}
+		}
+		s.until(at)
+		q := request(rootID, name, wire.Stat, 2, 1)
+		q.Class = class
+		s.gets(1, 2, q)
+		return latest[*wire.RouteRep](s).Word
+	}
+	boundary{timing.WriteLeaseMS, func(t *testing.T, at when.Instant) bool {
+		return read(wire.Authoritative, at) == refusal.NoObject
+	}, until}.test(t)
+	if w := read(wire.Lease, timing.WriteLeaseMS+1); w != refusal.NoObject {
+		t.Errorf("under the read lease: %v", w)
+	}
+}
