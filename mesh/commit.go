@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/mesh/id"
+	"holdfast/mesh/lease"
 	"holdfast/mesh/record"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/replay"
@@ -153,7 +154,7 @@ func (n *Node) stamp(c *commit, o *route.Object) {
 	r.Window = o.Record.Window
 	r.Window.RememberAs(&c.q, r.RequestDigest, n.promise(r.Version))
 	r.Seal(o.ID)
-	o.StagedAt = n.now
+	o.StagedAt = n.instant()
 	o.Held, o.Owed = o.Held[:0:0], n.now
 	c.acked = nil
 }
@@ -321,7 +322,7 @@ func (n *Node) neverBegun(m *wire.RecordRefuse) {
 		!o.Record.IsZero() {
 		return
 	}
-	o.Staged, o.StagedAt = record.Record{}, 0
+	o.Staged, o.StagedAt = record.Record{}, lease.Clocks{}
 	who, q, waits := c.from, c.q, c.waits
 	c.waits = false
 	n.dropCommit(o.ID)

@@ -98,7 +98,7 @@ func (n *Node) keep(o *route.Object, r *record.Record) refusal.Word {
 	if !o.Staged.IsZero() && r.Version > o.Staged.Version {
 		o.Publish() // its home makes a version only when the one before is published
 	}
-	o.Staged, o.StagedAt, o.Local = *r, n.now, false
+	o.Staged, o.StagedAt, o.Local = *r, n.instant(), false
 	return refusal.OK
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/mesh/id"
+	"holdfast/mesh/lease"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/replay"
 	"holdfast/mesh/route"
@@ -68,10 +69,24 @@ func (n *Node) ageOf(o *route.Object) (age when.Span, known bool) {
 		known = n.state == Joined
 	}
 	if o != nil && !o.Staged.IsZero() && o.Lease != route.Active {
-		age = max(age, n.now.Sub(o.StagedAt)+1) // a part of a millisecond counts: 0 is without doubt
+		age = max(age, n.since(o.StagedAt))
 		known = known && (!n.c.Both || n.second != when.NoSecond)
 	}
 	return age, known
+}
+
+// instant is now, by the counter and by what the second clock last answered, which may be earlier.
+func (n *Node) instant() lease.Clocks { return lease.Clocks{Counter: n.now, Second: n.both.Second} }
+
+// since is how long ago an instant was, by the clock that says the longest time: a freeze that is
+// too short to be a pause is missing in the counter. A part of a millisecond counts, for 0 is
+// without doubt, and so does one of a second.
+func (n *Node) since(at lease.Clocks) when.Span {
+	age := n.now.Sub(at.Counter) + 1
+	if n.second != when.NoSecond && at.Second != when.NoSecond {
+		age = max(age, n.second.Sub(at.Second)+when.Second)
+	}
+	return age
 }
 
 // said notes that the others are still to be told what has been published of an object.
@@ -96,7 +111,7 @@ func (n *Node) sayAgain() {
 func (n *Node) age(d when.Span) {
 	for i := range n.objects.All() {
 		if o := &n.objects.All()[i]; !o.Staged.IsZero() {
-			o.StagedAt = o.StagedAt.Add(-d)
+			o.StagedAt.Counter = o.StagedAt.Counter.Add(-d)
 		}
 	}
 }

@@ -234,6 +234,28 @@ func TestAStaleReadKnowsOfAFreezeAlthoughTheSecondClockIsWrong(t *testing.T) {
 	}
 }
 
+// TestAShortFreezeIsInTheAgeOfADoubt: the counter stood still for 1.4 s, which is no pause yet.
+func TestAShortFreezeIsInTheAgeOfADoubt(t *testing.T) {
+	c := soloConfig(rootKey, rootBoot)
+	c.Both = true
+	s := authorityOf(t, c)
+	o := s.homedAt(n1ID, 0)
+	s.second = 1_000
+	s.tickAt(200)
+	s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 1, "a"))
+	s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{
+		{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}})
+	s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 2, "b"))
+	s.second = 1_001
+	s.tickAt(300)
+	s.replicates(o, 1, func(q *mesh.Request) {
+		q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
+	})
+	if rep, _ := s.answerTo(1); rep.Word != refusal.OK || rep.AgeMS < 1_500 || s.has("paused") {
+		t.Errorf("%+v", rep)
+	}
+}
+
 // TestAnAuthorityDoesNotTellTheAgeOfADoubtWithoutItsSecondClock: it may have been frozen since the
 // record came.
 func TestAnAuthorityDoesNotTellTheAgeOfADoubtWithoutItsSecondClock(t *testing.T) {

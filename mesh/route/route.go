@@ -29,6 +29,7 @@ import (
 
 	"holdfast/mesh/home"
 	"holdfast/mesh/id"
+	"holdfast/mesh/lease"
 	"holdfast/mesh/record"
 	"holdfast/mesh/view"
 	"holdfast/mesh/when"
@@ -70,7 +71,7 @@ type Object struct {
 
 	Record   record.Record // the newest one that is known to be published
 	Staged   record.Record // a newer one in doubt, zero for none
-	StagedAt when.Instant  // when that came
+	StagedAt lease.Clocks  // when that came, or a little earlier
 	Local    bool          // Record was never sent to anybody
 
 	// The authority's.
@@ -104,7 +105,7 @@ func (o *Object) Publish() {
 // Replace makes r the one record of the row, published.
 func (o *Object) Replace(r *record.Record) {
 	o.Record = *r // before it is cleared, if it is the staged one
-	o.Staged, o.StagedAt, o.Local = record.Record{}, 0, false
+	o.Staged, o.StagedAt, o.Local = record.Record{}, lease.Clocks{}, false
 }
 
 // Hold notes that a boot holds the record of this digest.
