@@ -1,5 +1,7 @@
 package kernel
 
+import "math/bits"
+
 // A futex is a word of the program's memory; all that the kernel keeps of it is the address that a
 // sleeping thread waits on. The kernel runs to completion on one core, so that to compare the word
 // and to fall asleep is one step.
@@ -32,6 +34,7 @@ func (k *kernel) futexCall(t *thread, address, op, value, timeout uint32, time64
 		}
 		k.sleep(deadline)
 		t.futex = address
+		k.sched.onFutex |= set(k.sched.current)
 		return unanswered
 	case futexWake:
 		return k.futexWake(address, value)
@@ -42,11 +45,12 @@ func (k *kernel) futexCall(t *thread, address, op, value, timeout uint32, time64
 // futexWake wakes up to n threads that wait on address and says how many it found. The search
 // starts behind the running thread, so that waiters take turns.
 func (k *kernel) futexWake(address, n uint32) int32 {
+	first := k.sched.current + 1
 	woken := uint32(0)
-	for i := 1; i <= threadsMax && woken < n; i++ {
-		j := (k.sched.current + i) % threadsMax
-		if k.threads[j].futex == address && k.sleeps(j) {
-			k.wake(j, 0)
+	for m := bits.RotateLeft64(k.sched.onFutex, -first); m != 0 && woken < n; m &= m - 1 {
+		i := (first + lowest(m)) % threadsMax
+		if k.threads[i].futex == address {
+			k.wake(i, 0)
 			woken++
 		}
 	}

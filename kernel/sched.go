@@ -26,6 +26,7 @@ type scheduler struct {
 	current  int    // index of the running thread
 	runnable uint64 // set of threads
 	timed    uint64 // set of threads with a deadline
+	onFutex  uint64 // set of threads that sleep on a futex
 	queue    runQueue
 	urgent   uint32 // so many at the front of the queue were woken by an interrupt
 
@@ -88,6 +89,7 @@ func (k *kernel) wake(i int, result int32) {
 	t.regs[0] = uint32(result)
 	t.futex, t.events, t.deadline, t.uninterruptible = 0, 0, 0, false
 	s.timed &^= set(i)
+	s.onFutex &^= set(i)
 	s.runnable |= set(i)
 	if t.round != s.round {
 		s.refill(t)

@@ -366,6 +366,15 @@ func (b *bench) invariants(rt *rapid.T) {
 	if s.timed&s.runnable != 0 {
 		rt.Fatalf("runnable threads %#x have deadlines", s.timed&s.runnable)
 	}
+	onFutex := uint64(0)
+	for i := range b.threads {
+		if b.threads[i].used && b.threads[i].futex != 0 {
+			onFutex |= set(i)
+		}
+	}
+	if onFutex != s.onFutex || onFutex&s.runnable != 0 {
+		rt.Fatalf("on a futex %#x, noted %#x, runnable %#x", onFutex, s.onFutex, s.runnable)
+	}
 	if timer.Host.Compare > timer.Host.Count+benchHz {
 		rt.Fatalf("the timer is %d ticks away", timer.Host.Compare-timer.Host.Count)
 	}
