@@ -29,7 +29,7 @@ import (
 // inputs and effects are the types behind the interfaces, in an order that is the tape's own.
 var (
 	inputs = types(mesh.Tick{}, mesh.LinkUp{}, mesh.LinkDown{}, mesh.Frame{}, mesh.Drained{},
-		mesh.Rechecked{}, mesh.LabStep{}, mesh.Request{}, mesh.Persisted{})
+		mesh.Rechecked{}, mesh.LabStep{}, mesh.Request{}, mesh.Persisted{}, mesh.StartEmpty{})
 	effects = types(mesh.Send{}, mesh.Close{}, mesh.Dial{}, mesh.Drain{}, mesh.Recheck{},
 		mesh.Persist{}, mesh.Print{}, mesh.Answer{})
 
