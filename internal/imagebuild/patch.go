@@ -142,19 +142,27 @@ func replaced(root, folder, at string) (mod string, err error) {
 	return mod, nil
 }
 
-// moduleFolders are where the module lies that is built, and gVisor.
+// moduleFolders are where the module lies that is built, and gVisor, which is downloaded if nobody
+// has needed it yet.
 func moduleFolders() (root, module string, err error) {
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "holdfast", patchedModule)
-	cmd.Env = append(os.Environ(), Env...)
-	out, err := cmd.Output()
-	if err != nil {
-		return "", "", fmt.Errorf("imagebuild: go list -m: %w", err)
+	var folders [2]string
+	for i, args := range [][]string{
+		{"list", "-m", "-json", "holdfast"},
+		{"mod", "download", "-json", patchedModule},
+	} {
+		cmd := exec.Command("go", args...)
+		cmd.Env = append(os.Environ(), Env...)
+		out, err := cmd.Output()
+		if err != nil {
+			return "", "", fmt.Errorf("imagebuild: go %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+		var answer struct{ Dir string }
+		if err := json.Unmarshal(out, &answer); err != nil || answer.Dir == "" {
+			return "", "", fmt.Errorf("imagebuild: go %s: %q, %v", strings.Join(args, " "), out, err)
+		}
+		folders[i] = answer.Dir
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(lines) != 2 {
-		return "", "", fmt.Errorf("imagebuild: go list -m: %q", out)
-	}
-	return lines[0], lines[1], nil
+	return folders[0], folders[1], nil
 }
 
 // patchedFiles is where the text of each source file is that the patched module seems to have at a
