@@ -57,7 +57,11 @@ type counters struct {
 // serve judges a request at this node, with the epoch of whoever sent it, and answers it now or,
 // for a commit, after the second check.
 func (n *Node) serve(who from, epoch id.Epoch, q *wire.RouteReq) {
-	if w := n.judge(who, epoch, q); w != refusal.OK {
+	switch w := n.judge(who, epoch, q); {
+	case w == refusal.NoObject && q.Class == wire.Authoritative:
+		n.stage(who, q, unmade(q.Object))
+		return
+	case w != refusal.OK:
 		n.answerRefused(who, q, w)
 		return
 	}
@@ -157,11 +161,14 @@ func (n *Node) never(o *route.Object) bool {
 // answer like any other: a home whose lease is over may have been left behind, and one that joins
 // again has given its records away.
 func (n *Node) neverWord(q *wire.RouteReq) refusal.Word {
-	if w := n.leaseFor(q, &route.Object{ID: q.Object}); w != refusal.OK {
+	if w := n.leaseFor(q, unmade(q.Object)); w != refusal.OK {
 		return w
 	}
 	return refusal.NoObject
 }
+
+// unmade stands for an object that this node homes and nobody has committed to.
+func unmade(o id.Object) *route.Object { return &route.Object{ID: o, Lease: route.Active} }
 
 // known returns the object's row, made now for the first commit of a new object that is homed here;
 // nil when the table is full.
@@ -287,6 +294,9 @@ func (n *Node) rechecked(in Rechecked) {
 		return
 	}
 	o := n.objects.Find(g.q.Object)
+	if o == nil && g.q.Op == wire.Stat {
+		o = unmade(g.q.Object)
+	}
 	switch w := n.writable(g.q.Object); {
 	case g.epoch != n.view().Epoch || o == nil || o.Lease != route.Active:
 		n.answerRefused(g.from, &g.q, refusal.StaleEpoch)
@@ -294,6 +304,8 @@ func (n *Node) rechecked(in Rechecked) {
 		n.answerRefused(g.from, &g.q, w)
 	case g.pauses != n.pauses:
 		n.answerRefused(g.from, &g.q, refusal.NotCurrent)
+	case g.q.Op == wire.Stat && n.never(o):
+		n.answerRefused(g.from, &g.q, refusal.NoObject)
 	case g.q.Op == wire.Stat:
 		n.read(g.from, &g.q, o)
 	default:
