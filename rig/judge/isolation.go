@@ -121,7 +121,8 @@ func (q *inquiry) sameView(epoch id.Epoch, node string, cut isolation) {
 	}
 }
 
-// sameHomes checks that a node's homes and home leases are what they were.
+// sameHomes checks that a node's homes and home leases are what they were. An object that somebody
+// has asked for meanwhile is a new row.
 func (q *inquiry) sameHomes(node string, before, now answer) {
 	rows := now.homes()
 	q.complete(node, rows)
@@ -130,6 +131,9 @@ func (q *inquiry) sameHomes(node string, before, now answer) {
 		was[h.object] = h
 	}
 	for _, h := range rows {
+		if _, known := was[h.object]; !known {
+			continue
+		}
 		for _, key := range []string{"home", "home_epoch", "lease"} {
 			a, b := fieldOf(was[h.object].line, key), fieldOf(h.line, key)
 			if a != b {
