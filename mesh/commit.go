@@ -199,7 +199,7 @@ func (n *Node) acknowledged(m *wire.RecordAck) {
 		return // of a record that is published, or of another epoch
 	case o.Staged.Epoch != m.Epoch || n.state != Joined || n.offered():
 		return // this node has turned to another view
-	case m.Node == n.self || !n.view().HasBoot(m.Node, m.Boot) || slices.Contains(c.acked, m.Node):
+	case m.Node == n.self || !n.view().Speaks(m.Node, m.Boot) || slices.Contains(c.acked, m.Node):
 		return
 	}
 	if c.acked = append(c.acked, m.Node); len(c.acked) == n.others() {

@@ -195,7 +195,7 @@ func (n *Node) recordAtMember(s *session, epoch id.Epoch, m *wire.Record) {
 	case epoch > n.view().Epoch:
 		n.send(s, &wire.ViewReq{})
 	case epoch == n.view().Epoch && r.Epoch == epoch && m.AuthorityBoot == n.view().AuthorityBoot &&
-		n.view().HasBoot(m.Home, m.Boot) && m.Home != n.self:
+		n.view().Speaks(m.Home, m.Boot) && m.Home != n.self:
 		w = n.copied(m, r)
 	}
 	n.answerRecord(s, m, r.Digest, w)

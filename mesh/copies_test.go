@@ -1,6 +1,7 @@
 package mesh_test
 
 import (
+	"crypto/ed25519"
 	"testing"
 
 	"holdfast/mesh"
@@ -169,5 +170,33 @@ func TestAHomeCountsTheAcknowledgementOfItsRecordOnly(t *testing.T) {
 				t.Errorf("answered: %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestABootThatTheViewDoesNotKnowCountsWhereBootsAreNoPartOfIt: a node that has booted again in an
+// epoch without a detector is another boot than the others' certificates say, and their commits
+// would wait for it for ever.
+func TestABootThatTheViewDoesNotKnowCountsWhereBootsAreNoPartOfIt(t *testing.T) {
+	for _, detect := range []bool{false, true} {
+		v := viewOf(2, detect, map[*ed25519.PrivateKey]id.Boot{&rootKey: rootBoot, &n1Key: n1Boot,
+			&n2Key: n2Boot})
+		c := soloConfig(n1Key, n1Boot)
+		c.Detect = detect
+		s := newSolo(t, c)
+		s.step(mesh.LinkUp{Session: 1, Key: public(rootKey)})
+		s.confirm(1, v)
+		s.ack(1, 2)
+		s.replicates(s.homedAt(n1ID, 0), 1, nil)
+		m := latest[*wire.Record](s)
+		s.gets(1, 2, ackFor(m, 2, rootID, rootBoot))
+		s.gets(1, 2, ackFor(m, 2, n2ID, n2Boot+1))
+		if _, answered := s.answerTo(1); answered == detect {
+			t.Errorf("boots count: %v; answered: %v", detect, answered)
+		}
+		s.clear()
+		s.gets(1, 2, madeBy(s.homedAt(n2ID, 0), n2ID, n2Boot+1, 2, 1, "x"))
+		if stored := s.count(wire.KindRecordAck) > 0; stored == detect {
+			t.Errorf("boots count: %v; stored: %v", detect, stored)
+		}
 	}
 }

@@ -94,9 +94,11 @@ func (j *judge) stale(c *client, r *wire.RouteRep) {
 // begins judges the first view of the authority's boot. Alone in it and without records, it starts
 // with nothing: what had been acknowledged is lost, and that takes the operator's word, unless it
 // never ran before. It has records when its chip did not take the view of those who proved them.
+// With that word it also starts with what somebody shows, who cannot prove that it is the newest.
 func (j *judge) begins(root *machine) {
 	m := root.config.Marks
-	if root.look.Members() > 1 || m == nil || m.NeverRan || root.holdsSomething() {
+	something := root.look.Members() > 1 || root.holdsSomething()
+	if m == nil || m.NeverRan || something && !j.mayEmpty {
 		return
 	}
 	if !j.mayEmpty {

@@ -1,6 +1,10 @@
 package sim
 
-import "holdfast/mesh/wire"
+import (
+	"slices"
+
+	"holdfast/mesh/wire"
+)
 
 // The faults of paths and of sessions.
 
@@ -181,13 +185,17 @@ func (w *world) rude() {
 	}
 }
 
-// damaged turns one bit. What a client asked for, and what it is told, are left alone: the judge
-// believes them. So is a Refuse, which may ask for ten minutes.
+// believed are the kinds that are never damaged.
+var believed = []wire.Kind{wire.KindRouteReq, wire.KindRouteRep, wire.KindForward, wire.KindRecord,
+	wire.KindRefuse}
+
+// damaged turns one bit. What a client asked for, what was made of it, and what it is told, are
+// left alone: the judge believes them. So is a Refuse, which may ask for ten minutes.
 func damaged(r *random, data []byte) []byte {
 	switch _, m, err := wire.Parse(data); {
 	case err != nil:
 		return data
-	case m.Kind() == wire.KindRouteReq, m.Kind() == wire.KindRouteRep, m.Kind() == wire.KindRefuse:
+	case slices.Contains(believed, m.Kind()):
 		return data
 	}
 	turned := append([]byte(nil), data...)

@@ -92,6 +92,13 @@ func (v *View) HasBoot(n id.Node, b id.Boot) bool {
 	return ok && v.Members[i].Boot == b
 }
 
+// Speaks reports whether what that boot of a node says counts in the view. Where boots are not part
+// of the view, any does: a node may have booted again in the same epoch, and only the authority,
+// which looks at the boot behind each session, knows.
+func (v *View) Speaks(n id.Node, b id.Boot) bool {
+	return v.HasBoot(n, b) || !v.BootsCount && v.Has(n)
+}
+
 // index is asked several times for every frame: to look at five ids in their places takes less than
 // to search.
 func (v *View) index(n id.Node) (int, bool) {

@@ -244,7 +244,8 @@ func TestMembersAreASortedSet(t *testing.T) {
 			m, in := model[node]
 			found, ok := v.Find(node)
 			if ok != in || found != m || v.Has(node) != in || v.HasBoot(node, m.Boot) != in ||
-				v.HasBoot(node, m.Boot+1) {
+				v.HasBoot(node, m.Boot+1) || v.Speaks(node, m.Boot) != in ||
+				v.Speaks(node, m.Boot+1) != (in && !v.BootsCount) {
 				t.Fatalf("node %d: found %v, %v; want %v, %v", n, found, ok, m, in)
 			}
 		}
