@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -90,7 +91,9 @@ func TestPrometheusReadsTheMetrics(t *testing.T) {
 
 func TestANodeWithoutAMeshHasMetrics(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		families := w.boot(filled(0xff)(t)).scrape()
+		r := w.boot(filled(0xff)(t))
+		synctest.Wait() // it serves: nobody asks before that
+		families := r.scrape()
 		for _, f := range families {
 			checkFamily(t, f)
 		}

@@ -36,6 +36,7 @@ type client struct {
 
 	floor   durable // what had been acknowledged when the request was asked first
 	emptied int64
+	forgot  int64
 }
 
 const (
@@ -113,6 +114,7 @@ func (c *client) try() {
 		c.q.FirstEpoch = epoch
 		c.highest, c.home, c.lease = w.judge.acknowledged(c.object)
 		c.floor, c.emptied = w.judge.objects[c.object].durable, w.judge.emptied
+		c.forgot = w.judge.forgot
 		c.asked = w.now
 	}
 	c.tries++

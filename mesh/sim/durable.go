@@ -38,7 +38,7 @@ func (j *judge) kept(c *client, r *wire.RouteRep) {
 	h := &j.objects[c.object]
 	floor := c.floor
 	switch {
-	case c.emptied != j.emptied || c.tries > 1 && c.q.Op == wire.Commit:
+	case c.forgot != j.forgot || c.tries > 1 && c.q.Op == wire.Commit:
 		// The operator has ended it, or the answer may be that of an earlier try.
 	case c.q.Op == wire.Stat && c.q.Class == wire.StaleOK:
 		j.stale(c, r)
@@ -104,7 +104,10 @@ func (j *judge) begins(root *machine) {
 	if !j.mayEmpty {
 		j.wrong(root, "starts with nothing, and nobody has said that it may")
 	}
-	j.emptied++
+	j.forgot++
+	if !something {
+		j.emptied++
+	}
 	for i := range j.objects {
 		j.objects[i].durable, j.objects[i].acks = durable{}, nil
 	}

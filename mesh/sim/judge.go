@@ -40,6 +40,7 @@ type judge struct {
 	durables int64 // acknowledged as replicated
 	mayEmpty bool  // the authority has the operator's word that it may start with nothing
 	emptied  int64 // how often it did
+	forgot   int64 // how often it began by that word, with nothing or with what somebody showed
 	outcomes Outcomes
 	restarts [3]int64 // of the authority of a world of failovers, by what became of its marks
 	acts     []Act    // of a world of failovers
