@@ -52,20 +52,11 @@ func takeoverSteps() []Step {
 }
 
 func removeChecks(t timing.Timing) []judge.Check {
-	suspect, failed := judge.Suspect.In(t), judge.Failed.In(t)
-	return []judge.Check{
-		judge.OwnClock(suspect, root, member),
-		judge.RigClock(suspect, root, member),
-		judge.OwnClock(failed, root, member),
-		judge.RigClock(failed, root, member),
-		judge.Removed(removeEpoch, root, member),
-		judge.Recomputed(removeEpoch, root, member),
-		judge.Fenced(removeEpoch, root, member),
+	return append(removedChecks(t),
 		judge.LocalStep(step6, removeEpoch,
 			"the root reads a taken-over object in one attempt, without a send or a timeout"),
 		judge.StaleStep(step7, "a frame of the old epoch is refused as stale and commits nothing"),
-		judge.SameObject(step8, step6, "the root commits to the same object at epoch 3"),
-	}
+		judge.SameObject(step8, step6, "the root commits to the same object at epoch 3"))
 }
 
 // rejoinSteps start the member again and let it work.
