@@ -128,6 +128,7 @@ check watchdog n1 3s
 check never no-fork any ` + "`mesh-fail: fork`" + `
 check happens seen n0 ` + "`mesh-fail: suspect node=n1`" + `
 check happens twice n0 ` + "`mesh-fail: suspect`" + ` times 2..2
+check happens often n0 ` + "`mesh-fail: suspect`" + ` times 3..
 check within in-time 6s..6.5s of n0 ` + "`mesh-fail: suspect`" + ` after cut n1
 check within later 0s..1m of any ` + "`mesh-fail: failed`" + ` after row n0 ` +
 		"`mesh-fail: suspect`" + "\n")
@@ -144,6 +145,7 @@ check within later 0s..1m of any ` + "`mesh-fail: failed`" + ` after row n0 ` +
 		"no-fork":  "`mesh-fail: fork` is never printed",
 		"seen":     "`mesh-fail: suspect node=n1` at n0 is printed at least 1 times",
 		"twice":    "`mesh-fail: suspect` at n0 is printed 2 times",
+		"often":    "`mesh-fail: suspect` at n0 is printed at least 3 times",
 		"in-time":  "`mesh-fail: suspect` at n0 comes 6s to 6.5s after the impair of n1",
 		"later":    "`mesh-fail: failed` comes 0s to 1m0s after `mesh-fail: suspect` at n0",
 	} {
@@ -151,8 +153,8 @@ check within later 0s..1m of any ` + "`mesh-fail: failed`" + ` after row n0 ` +
 			t.Errorf("%s claims %q, want %q", name, claims[name], want)
 		}
 	}
-	// All verbs but load; stood-still gives two checks, and two verbs stand twice.
-	if len(f.Checks) != len(checkVerbs)-1+3 {
+	// All verbs but load; stood-still gives two checks, within stands twice and happens three times.
+	if len(f.Checks) != len(checkVerbs)-1+4 {
 		t.Errorf("%d checks of %d verbs", len(f.Checks), len(checkVerbs))
 	}
 }

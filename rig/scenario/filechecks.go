@@ -118,14 +118,17 @@ func (p *parser) name() string {
 	return name
 }
 
-// times takes bounds of a count, such as 1..2.
+// times takes bounds of a count, such as 1..2, or 1.. for no upper one.
 func (p *parser) times() judge.Times {
 	word := p.next("how often")
 	from, to, ok := strings.Cut(word, "..")
+	if ok && to == "" {
+		to = strconv.Itoa(math.MaxInt)
+	}
 	least, err1 := strconv.Atoi(from)
 	most, err2 := strconv.Atoi(to)
 	if !ok || err1 != nil || err2 != nil || least < 0 || least > most {
-		p.fail("%q is not how often, such as 0..0 or 1..2", word)
+		p.fail("%q is not how often, such as 0..0, 1..2 or 1..", word)
 	}
 	return judge.Times{Least: least, Most: most}
 }

@@ -208,14 +208,18 @@ func until(node, text string, end journal.End) func([]journal.Record) []journal.
 // shift moves what happens from a record on by so many milliseconds.
 func shift(node, text string, ms int64) func([]journal.Record) []journal.Record {
 	return func(records []journal.Record) []journal.Record {
-		for i := pick(records, node, text, 1); i < len(records); i++ {
-			records[i].At += journal.Time(ms * 1000)
-			if h := records[i].HTTP; h != nil {
-				h.Sent += journal.Time(ms * 1000)
-			}
-		}
-		return records
+		return shiftFrom(records, pick(records, node, text, 1), ms)
 	}
+}
+
+func shiftFrom(records []journal.Record, first int, ms int64) []journal.Record {
+	for i := first; i < len(records); i++ {
+		records[i].At += journal.Time(ms * 1000)
+		if h := records[i].HTTP; h != nil {
+			h.Sent += journal.Time(ms * 1000)
+		}
+	}
+	return records
 }
 
 // both does two damages.

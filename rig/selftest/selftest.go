@@ -41,6 +41,8 @@ func tables() map[string][]damage {
 		"restart": restartDamages(), "stall-peer-8s": stall8Damages(), "one-way-in": oneWayDamages(),
 		"restart-root-gone": goneDamages(), "restart-root-wiped": wipedDamages(),
 		"kill-mid-stage": stageDamages(), "clone": cloneDamages(), "kill-peer-second": secondDamages(),
+		"kill-peer-of-three": killOfThreeDamages(), "partition-of-three": partitionOfThreeDamages(),
+		"restart-root-of-three": olderDamages(),
 	}
 }
 
@@ -196,11 +198,16 @@ const (
 	member = "n1"
 )
 
-// cast is who takes part in the stored runs.
-var cast = provision.Draw(scenario.StoredSeed, 2)
+// pair and trio are who takes part in the stored runs of two nodes and of three.
+var (
+	pair = provision.Draw(scenario.StoredSeed, 2)
+	trio = provision.Draw(scenario.StoredSeed, 3)
+)
 
-// idOf is a node's id as text.
-func idOf(node string) string {
+// idOf is the id of a node of a pair, as text.
+func idOf(node string) string { return idIn(pair, node) }
+
+func idIn(cast *provision.Cast, node string) string {
 	for _, n := range cast.Nodes {
 		if n.Name == node {
 			return n.ID.String()
@@ -209,13 +216,15 @@ func idOf(node string) string {
 	panic("selftest: no node " + node)
 }
 
-// homed is the lowest-numbered lab object that a node homes, as text.
+// homed is the lowest-numbered lab object that a node of a pair homes, as text.
 func homed(node string) string { return homedObject(node, 1) }
 
 // homedObject is the nth one, from 1.
-func homedObject(node string, nth int) string {
+func homedObject(node string, nth int) string { return homedIn(pair, node, nth) }
+
+func homedIn(cast *provision.Cast, node string, nth int) string {
 	for _, o := range provision.LabObjects() {
-		if cast.HomeOf(o.ID).String() != idOf(node) {
+		if cast.HomeOf(o.ID).String() != idIn(cast, node) {
 			continue
 		}
 		if nth--; nth == 0 {
