@@ -11,15 +11,16 @@ type clock struct {
 }
 
 // vvar is the rest of the clock, on a page of its own, because the vDSO reads it: the time at
-// base, and how to add the ticks since then. The assembly takes the offsets from here.
+// base, and how to add the ticks since then. The assembly rests on the order: it loads all before
+// real at once, and finds the clocks by their numbers, clockRealtime and clockMonotonic.
 type vvar struct {
 	sequence uint32 // changes with every change of the others
 	limit    uint32 // the vDSO leaves it to the kernel when as many ticks have passed since base
-	nsMult   uint32 // nanoseconds = ticks * nsMult >> nsShift, rounded down
-	nsShift  uint32
-	base     uint64   // counter value
-	mono     timespec // CLOCK_MONOTONIC at base
+	base     uint64 // counter value
+	nsShift  uint32 // nanoseconds = ticks << nsShift * nsMult >> 32, rounded down
+	nsMult   uint32
 	real     timespec // CLOCK_REALTIME at base
+	mono     timespec // CLOCK_MONOTONIC at base
 }
 
 // timespec is seconds and nanoseconds. Unsigned, the seconds last until the year 2106.
@@ -74,25 +75,20 @@ func divide32(n, d uint32) (q uint32, rest bool) {
 	return q, n != 0
 }
 
-// nsPerTick is the length of a tick as a fraction: mult / 2^shift nanoseconds, rounded down, with
-// as many bits as fit.
+// nsPerTick is the length of a tick in nanoseconds, mult / 2^(32-shift), rounded down, with as many
+// bits as fit: ticks << shift does not overflow for two seconds of them, which are below
+// 2^32 / 2^shift.
 func nsPerTick(hz uint32) (mult, shift uint32) {
-	mult, rest := secondNS/hz, secondNS%hz
-	for mult>>31 == 0 && shift < 31 {
-		mult <<= 1
-		rest <<= 1
-		if rest >= hz {
-			rest -= hz
-			mult++
-		}
+	for hz<<shift <= secondNS {
 		shift++
 	}
+	mult, _ = divide32(secondNS, hz<<shift)
 	return mult, shift
 }
 
-// nsOf is how long ticks take, at most two seconds of them, in nanoseconds.
+// nsOf is how long ticks take, less than two seconds of them, in nanoseconds.
 func (v *vvar) nsOf(ticks uint32) uint32 {
-	return uint32(uint64(ticks) * uint64(v.nsMult) >> v.nsShift)
+	return uint32(uint64(ticks<<v.nsShift) * uint64(v.nsMult) >> 32)
 }
 
 // add is the time ns nanoseconds after ts, for less than three seconds.
