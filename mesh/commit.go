@@ -29,8 +29,9 @@ import (
 // stored the record under an epoch that it has not ended since, and the record is part of every
 // later table. A record that was sent is never discarded by anything but a table.
 //
-// There is one such commit for an object at a time. Others wait in a queue, and are judged from the
-// beginning when their turn comes.
+// There is one commit for an object at a time, a local one between its two checks too: both would
+// make the same version. Others wait in a queue, and are judged from the beginning when their turn
+// comes.
 const (
 	commitWithinMS = 15_000 // how long a client waits for a commit unless it says otherwise
 	hopMS          = 500    // what each hop keeps for itself of the time that is left
@@ -99,9 +100,15 @@ func (n *Node) joinsCommit(who from, q *wire.RouteReq) bool {
 	return true
 }
 
+// committing reports whether a commit of an object is under way, or between its two checks.
+func (n *Node) committing(o id.Object) bool {
+	g := &n.staged
+	return n.commitOf(o) != nil || g.ticket != 0 && g.q.Op == wire.Commit && g.q.Object == o
+}
+
 // enqueue lets a request wait for the commit before it, if there is one.
 func (n *Node) enqueue(who from, epoch id.Epoch, q *wire.RouteReq) bool {
-	if n.commitOf(q.Object) == nil || q.Op != wire.Commit {
+	if !n.committing(q.Object) || q.Op != wire.Commit {
 		return false
 	}
 	for i := range n.queue {
@@ -118,14 +125,15 @@ func (n *Node) enqueue(who from, epoch id.Epoch, q *wire.RouteReq) bool {
 	return true
 }
 
-// dequeue judges anew what waited for a commit of o that is over, in order.
-func (n *Node) dequeue(o id.Object) {
-	for i := 0; i < len(n.queue) && n.commitOf(o) == nil; {
-		if n.queue[i].q.Object != o {
+// dequeue judges anew, in order, what waited for commits that are over. One of them may be held
+// between its two checks then, and the rest goes on waiting for it.
+func (n *Node) dequeue() {
+	for i := 0; i < len(n.queue) && n.staged.ticket == 0; {
+		w := n.queue[i]
+		if n.committing(w.q.Object) {
 			i++
 			continue
 		}
-		w := n.queue[i]
 		n.queue = slices.Delete(n.queue, i, i+1)
 		n.serve(w.from, w.epoch, &w.q)
 	}
@@ -227,7 +235,7 @@ func (n *Node) publishStaged(o *route.Object) {
 	default:
 		n.answer(c.from, n.reply(&c.q, o, reply))
 	}
-	n.dequeue(o.ID)
+	n.dequeue()
 }
 
 // hurryCommits has the commits under way sent again at the end of this step: somebody can take them
@@ -259,6 +267,7 @@ func (n *Node) commitTime() {
 			n.distribute(c, o)
 		}
 	}
+	n.dequeue() // what waited for a commit that was given up between its two checks
 	for i := len(n.queue) - 1; i >= 0; i-- {
 		if w := n.queue[i]; n.now >= w.until {
 			n.queue = slices.Delete(n.queue, i, i+1)
@@ -329,5 +338,5 @@ func (n *Node) neverBegun(m *wire.RecordRefuse) {
 	if waits {
 		n.answerRefused(who, &q, refusal.Full)
 	}
-	n.dequeue(o.ID)
+	n.dequeue()
 }

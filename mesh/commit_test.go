@@ -409,3 +409,70 @@ func TestWhatIsForwarded(t *testing.T) {
 		})
 	}
 }
+
+// TestCommitsThatWaitedAreMadeOneByOne has a local commit and a replicated one wait for a commit:
+// while the local one is between its two checks, nothing else of its object begins.
+func TestCommitsThatWaitedAreMadeOneByOne(t *testing.T) {
+	for name, order := range map[string][]wire.Durability{
+		"local first":  {wire.Replicated, wire.Local, wire.Replicated, wire.Local, wire.Local},
+		"local behind": {wire.Replicated, wire.Replicated, wire.Local},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := trio(t)
+			o := s.homedAt(rootID, 0)
+			for i, d := range order {
+				s.replicates(o, uint64(i+1), func(q *mesh.Request) { q.Durability = d })
+			}
+			for i, d := range order {
+				if d == wire.Replicated {
+					m := latest[*wire.Record](s)
+					if m.Version != uint64(i+1) || m.Value[0] != byte(i+1) {
+						t.Fatalf("version %d is on its way with %v", m.Version, m.Value)
+					}
+					s.gets(1, 3, ackFor(m, 3, n1ID, n1Boot))
+					s.gets(2, 3, ackFor(m, 3, n2ID, n2Boot))
+				}
+				rep, _ := s.answerTo(uint64(i + 1))
+				if rep.Word != refusal.OK || rep.Version != uint64(i+1) || rep.Durability != d {
+					t.Errorf("commit %d is answered with %v: version %d, %v", i+1, rep.Word, rep.Version,
+						rep.Durability)
+				}
+			}
+		})
+	}
+}
+
+// TestACommitWaitsForOneBetweenItsTwoChecks goes on after the second check, whatever that says, and
+// after one that never came.
+func TestACommitWaitsForOneBetweenItsTwoChecks(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends    func(s *solo)
+		version uint64 // of the one that waited
+	}{
+		"published": {func(s *solo) { s.step(mesh.Rechecked{Ticket: 1}) }, 3},
+		"refused": {func(s *solo) {
+			s.now = s.now.Add(timing.PauseMS + 1) // the node was stopped
+			s.step(mesh.Rechecked{Ticket: 1})
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := trio(t)
+			o := s.homedAt(rootID, 0)
+			s.replicates(o, 1, nil)
+			m := latest[*wire.Record](s)
+			s.gets(1, 3, ackFor(m, 3, n1ID, n1Boot))
+			s.gets(2, 3, ackFor(m, 3, n2ID, n2Boot))
+			s.held = true
+			s.replicates(o, 2, func(q *mesh.Request) { q.Durability = wire.Local })
+			s.clear()
+			s.replicates(o, 3, nil)
+			if n := s.count(wire.KindRecord); n != 0 {
+				t.Fatalf("%d records are on their way beside it", n)
+			}
+			c.ends(s)
+			if m := latest[*wire.Record](s); m.Version != c.version || m.Value[0] != 3 {
+				t.Errorf("then version %d is on its way with %v", m.Version, m.Value)
+			}
+		})
+	}
+}

@@ -281,7 +281,7 @@ func (n *Node) stage(who from, q *wire.RouteReq, o *route.Object) {
 	n.out.add(Recheck{n.ticket})
 }
 
-// rechecked makes the second check and publishes, or discards.
+// rechecked finishes what was staged, unless it was dropped meanwhile.
 func (n *Node) rechecked(in Rechecked) {
 	n.readSecond(in.Second)
 	g := n.staged
@@ -289,8 +289,14 @@ func (n *Node) rechecked(in Rechecked) {
 		return
 	}
 	n.staged = staged{}
+	n.finishStaged(&g)
+	n.dequeue()
+}
+
+// finishStaged makes the second check of what was staged, and publishes or answers.
+func (n *Node) finishStaged(g *staged) {
 	if g.q.Class == wire.StaleOK {
-		n.readStale(&g)
+		n.readStale(g)
 		return
 	}
 	o := n.objects.Find(g.q.Object)
@@ -309,7 +315,7 @@ func (n *Node) rechecked(in Rechecked) {
 	case g.q.Op == wire.Stat:
 		n.read(g.from, &g.q, o)
 	default:
-		n.publish(&g, o)
+		n.publish(g, o)
 	}
 }
 
