@@ -17,6 +17,7 @@ func (j *judge) versions(m *machine, i int) {
 	s.have[i] = version
 	if version > 0 && version != before {
 		j.once(m, objects[i], value, version, epoch)
+		j.oneRecord(m, i, epoch, version, value)
 	}
 	if version <= before || !s.holds[i] || !m.look.Joined() || epoch != m.look.Epoch() ||
 		epoch == h.epoch && version == h.version {
@@ -38,6 +39,31 @@ func (j *judge) versions(m *machine, i int) {
 			strconv.FormatUint(version, 10)+" after "+strconv.FormatUint(h.version, 10))
 	}
 	h.epoch, h.version = epoch, version
+}
+
+// number is one that a record has had, and what it began with.
+type number struct {
+	epoch   id.Epoch
+	version uint64
+	value   [valueSize]byte
+}
+
+// numbersMax bounds how far back a record is compared with another one of its number.
+const numbersMax = 64
+
+// oneRecord judges that one number, epoch and version, names one record of an object, wherever it is
+// published: of two, one would take the other's place.
+func (j *judge) oneRecord(m *machine, i int, epoch id.Epoch, version uint64, value []byte) {
+	had := &j.objects[i].numbers[version%numbersMax]
+	now := number{epoch: epoch, version: version}
+	copy(now.value[:], value)
+	switch {
+	case had.epoch != epoch || had.version != version:
+		*had = now
+	case had.value != now.value:
+		j.wrong(m, "publishes another version "+strconv.FormatUint(version, 10)+" of "+
+			objectNames[i]+" in epoch "+epoch.String())
+	}
 }
 
 // acknowledged is the highest version that a home has acknowledged for an object, and under which

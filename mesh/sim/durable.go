@@ -110,6 +110,7 @@ func (j *judge) begins(root *machine) {
 	}
 	for i := range j.objects {
 		j.objects[i].durable, j.objects[i].acks = durable{}, nil
+		j.objects[i].numbers = [numbersMax]number{}
 	}
 }
 

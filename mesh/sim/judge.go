@@ -16,7 +16,7 @@ import (
 //	I5  tables keep to their bounds
 //	I6  every operation gets exactly one answer, in time
 //	I7  an object's versions go up by one within an epoch, wherever its home is; what a home has
-//	    acknowledged, it has not forgotten; no request is executed twice
+//	    acknowledged, it has not forgotten; no request is executed twice; a number names one record
 //	I8  every line of evidence is one
 //	I9  nobody is convicted without a reason, and nobody talks without end
 //	I10 what was acknowledged as replicated is not lost; a copy is no older than it says
@@ -68,6 +68,7 @@ type seen struct {
 type history struct {
 	epoch   id.Epoch // of the latest commit
 	version uint64
+	numbers [numbersMax]number // by version
 
 	// The latest holder.
 	holder *machine
