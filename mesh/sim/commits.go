@@ -51,8 +51,8 @@ type number struct {
 // numbersMax bounds how far back a record is compared with another one of its number.
 const numbersMax = 64
 
-// oneRecord judges that one number, epoch and version, names one record of an object, wherever it is
-// published: of two, one would take the other's place.
+// oneRecord judges that one number, epoch and version, names one record of an object, wherever it
+// is published: of two, one would take the other's place.
 func (j *judge) oneRecord(m *machine, i int, epoch id.Epoch, version uint64, value []byte) {
 	had := &j.objects[i].numbers[version%numbersMax]
 	now := number{epoch: epoch, version: version}
