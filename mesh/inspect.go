@@ -86,6 +86,17 @@ func (i Inspector) Remembers(o id.Object, r wire.Request) (published, inDoubt bo
 	return row.Record.Window.Remembers(r), row.Newest().Window.Remembers(r)
 }
 
+// Made is the version that a commit of an object made, as far as the newest record here knows it: 0
+// if it does not.
+func (i Inspector) Made(o id.Object, r wire.Request) uint64 {
+	row := i.n.objects.Find(o)
+	if row == nil {
+		return 0
+	}
+	version, _ := row.Newest().Window.Version(r)
+	return version
+}
+
 // Newest names the newest record that the node holds of an object, published or not: version 0 when
 // it holds none.
 func (i Inspector) Newest(o id.Object) (epoch id.Epoch, version uint64, digest id.Digest) {

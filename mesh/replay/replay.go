@@ -85,7 +85,18 @@ func (w *Window) Check(q *wire.RouteReq, since id.Epoch) (Verdict, refusal.Word,
 
 // Remembers reports whether an executed request is in the window.
 func (w *Window) Remembers(r wire.Request) bool {
-	return slices.ContainsFunc(w.entries[:w.n], func(e entry) bool { return e.request == r })
+	_, ok := w.Version(r)
+	return ok
+}
+
+// Version is that of the reply to a request in the window: what a commit has made, or a read found.
+func (w *Window) Version(r wire.Request) (uint64, bool) {
+	for i := range w.n {
+		if e := &w.entries[i]; e.request == r {
+			return e.reply.Version, true
+		}
+	}
+	return 0, false
 }
 
 // Remember adds an executed request and its reply, evicting the oldest when the window is full.

@@ -26,6 +26,7 @@ var narrow = []Scope{
 	{Name: "replicate", Seconds: 14, Writes: 1, Events: 1},
 	{Name: "replicate-and-change", Seconds: 16, Writes: 1, Changes: 1},
 	{Name: "replicate-twice", Seconds: 8, Writes: 2, Changes: 1, Within: 2 * when.Second},
+	{Name: "replicate-and-local", Seconds: 8, Writes: 3, Local: true, Early: true},
 	{Name: "replicate-and-move", Seconds: 10, Writes: 2, Moves: 1, Early: true},
 	{Name: "replicate-three", Seconds: 5, Third: Settled, Writes: 1, Changes: 1, Early: true},
 	{Name: "replicate-newcomer", Seconds: 5, Third: Newcomer, Writes: 1, Early: true},

@@ -25,10 +25,11 @@ type Scope struct {
 
 	Moves int // lab moves
 
-	// Replicated commits, of the object that the first of them picks. What is answered as replicated
-	// must not be lost.
+	// Commits, of the object that the first of them picks. What is answered as replicated must not be
+	// lost.
 	Writes int
 	Within when.Span // how long their clients wait; 0 for longer than any search
+	Local  bool      // the second one is local, the others are replicated
 
 	Acks bool // nodes have no leases (mesh.acks=all), with the times of the ADR; nor the lab
 
@@ -79,6 +80,7 @@ var Scopes = []Scope{
 	{Name: "commit-event", Seconds: 24, Writes: 2, Events: 1},
 	{Name: "commit-change", Seconds: 24, Writes: 2, Changes: 2, Early: true},
 	{Name: "commit-wait", Seconds: 24, Writes: 2, Changes: 1, Within: 2 * when.Second},
+	{Name: "commit-local", Seconds: 24, Writes: 3, Local: true, Changes: 1, Early: true},
 	{Name: "commit-move", Seconds: 24, Writes: 2, Moves: 1, Changes: 1, Early: true},
 	{Name: "commit-newcomer", Seconds: 24, Third: Newcomer, Writes: 1, Early: true},
 	{Name: "commit-three", Seconds: 24, Third: Settled, Writes: 1, Changes: 1, Early: true},

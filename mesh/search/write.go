@@ -10,8 +10,8 @@ import (
 	"holdfast/mesh/wire"
 )
 
-// Replicated commits, and what is judged of them. That a home knows a commit is read off the window
-// of its record: later commits stand on it, and fewer are made than a window remembers.
+// Commits that clients ask for, and what is judged of them. That a home knows a commit is read off
+// the window of its record: later commits stand on it, and fewer are made than a window remembers.
 
 // firstWrite is the ticket of the first replicated commit: no other request has one so high.
 const firstWrite mesh.Ticket = 100
@@ -26,6 +26,9 @@ func request(i uint8) wire.Request {
 func (c *cast) write(m int, o object, epoch id.Epoch, i uint8) mesh.Request {
 	r := c.commit(m, o, epoch)
 	r.Ticket, r.Identity, r.Durability = firstWrite+mesh.Ticket(i), request(i), wire.Replicated
+	if c.Local && i == 1 {
+		r.Durability = wire.Local
+	}
 	r.Value, r.Within = []byte{i}, c.Within
 	if r.Within == 0 {
 		r.Within = wire.WithinMax
@@ -61,7 +64,7 @@ func (d *doing) answered(m int, a *mesh.Answer) {
 }
 
 // judgeWrites returns what must never be so of replicated commits, if it is: a home that does not
-// know one that was answered for, or two records of one number.
+// know one that was answered for, two commits that made one version, or two records of one number.
 func (c *cast) judgeWrites(w *world) string {
 	if w.writes.asked == 0 {
 		return ""
@@ -80,6 +83,12 @@ func (c *cast) judgeWrites(w *world) string {
 		}
 	}
 	for i := range w.machines {
+		if n := w.machines[i].node; n != nil {
+			if v := twice(n.look, c.objects[o].id, w.writes.asked); v != 0 {
+				return fmt.Sprintf("%s has two commits of %s that made version %d", c.names[i],
+					c.objects[o].name, v)
+			}
+		}
 		for j := range i {
 			if a, b := w.machines[i].node, w.machines[j].node; a != nil && b != nil &&
 				differ(a.look, b.look, c.objects[o].id) {
@@ -89,6 +98,18 @@ func (c *cast) judgeWrites(w *world) string {
 		}
 	}
 	return ""
+}
+
+// twice is the version that two of a node's commits of an object have made, 0 for none.
+func twice(n mesh.Inspector, o id.Object, asked uint8) uint64 {
+	for i := range asked {
+		for j := range i {
+			if v := n.Made(o, request(i)); v != 0 && v == n.Made(o, request(j)) {
+				return v
+			}
+		}
+	}
+	return 0
 }
 
 // differ reports whether the newest records of two nodes have the same number, and are not the
