@@ -120,6 +120,7 @@ func (j *judge) died(m *machine) {
 		m.seen.end, m.seen.told = j.w.now, true
 		j.ended(m)
 	}
+	j.lostWith(m)
 	m.seen.may = false
 	clear(m.seen.holds)
 }
