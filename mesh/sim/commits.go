@@ -66,9 +66,9 @@ func (j *judge) oneRecord(m *machine, i int, epoch id.Epoch, version uint64, val
 	}
 }
 
-// lostWith forgets the numbers of the local commits that are lost with m. Without a detector its next
-// boot may be admitted in the same epoch, by an authority that has not heard of them, and use them
-// again.
+// lostWith forgets the numbers of the local commits that are lost with m. Without a detector its
+// next boot may be admitted in the same epoch, by an authority that has not heard of them, and use
+// them again.
 func (j *judge) lostWith(m *machine) {
 	for i := range objects {
 		if m.seen.holds[i] && !m.config.Detect && m.look.Alone(objects[i]) {
