@@ -63,19 +63,24 @@ func (s press) String() string       { return s.node + " to try commits until " 
 func (s press) Limit() time.Duration { return s.until.limit }
 func (s press) Do(ctx context.Context, w *world.World) error {
 	held := heldAfterMove(w, s.node)
-	attempt := func() {
+	return pressUntil(ctx, w, s.until, func(int) {
 		token := w.Cast.Mint(held.ID, node(w, s.node).ID, capability.RightCommit, s.epoch)
 		w.PutAside(s.node, held.Name, token, "pressed")
-	}
+	})
+}
+
+// pressUntil attempts something, counting from 1, again and again until a row has been printed, and
+// once more.
+func pressUntil(ctx context.Context, w *world.World, until row, attempt func(n int)) error {
 	printed := make(chan error, 1)
-	go func() { printed <- s.until.Do(ctx, w) }()
+	go func() { printed <- until.Do(ctx, w) }()
 	ticker := time.NewTicker(pressEvery)
 	defer ticker.Stop()
-	for {
-		attempt()
+	for n := 1; ; n++ {
+		attempt(n)
 		select {
 		case err := <-printed:
-			attempt()
+			attempt(n + 1)
 			return err
 		case <-ticker.C:
 		}

@@ -66,15 +66,10 @@ func rejoinSteps() []Step {
 
 // returnSteps go on until both nodes work at epoch 4.
 func returnSteps() []Step {
-	return []Step{
-		row{root, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
-		row{member, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
-		state{root, rejoinEpoch},
-		state{member, rejoinEpoch},
+	return append(confirmSteps(rejoinEpoch),
 		lab{10, root, rejoinEpoch, capability.RightCommit, homedAt(member)},
 		survey{root},
-		survey{member},
-	}
+		survey{member})
 }
 
 func rejoinChecks() []judge.Check {

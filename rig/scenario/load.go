@@ -34,16 +34,7 @@ const convergeLimit = 60 * time.Second
 
 // loadSteps bring a pair up, with traffic through both nodes.
 func loadSteps() []Step {
-	return []Step{
-		boot{root},
-		boot{member},
-		row{root, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		state{root, joinEpoch},
-		state{member, joinEpoch},
-		load{nodes: []string{root, member}},
-		served{},
-	}
+	return append(pairSteps(), load{nodes: []string{root, member}}, served{})
 }
 
 // againSteps wait until both nodes work together again, and watch them do so.

@@ -82,10 +82,7 @@ func killMember(p place) *Fault {
 			again{root, removeEpoch},
 			recall{root, removeEpoch},
 			boot{member},
-			row{member, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
-			state{root, rejoinEpoch},
-			state{member, rejoinEpoch},
-		}, settledSteps(rejoinEpoch)),
+		}, confirmSteps(rejoinEpoch), settledSteps(rejoinEpoch)),
 		Checks: []judge.Check{
 			judge.Removed(removeEpoch, root, member),
 			judge.Joined("rejoin", rejoinEpoch, root, member),
@@ -136,13 +133,7 @@ func (p place) outcome() string {
 
 // quietSteps bring a pair up that commits something, and then nothing any more.
 func quietSteps() []Step {
-	return slices.Concat([]Step{
-		boot{root},
-		boot{member},
-		row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		state{root, joinEpoch},
-		state{member, joinEpoch},
-	}, keptBefore())
+	return slices.Concat(pairSteps(), keptBefore())
 }
 
 // killSteps kill a home in the middle of a commit to an object of its own, the only one under way.

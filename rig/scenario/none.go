@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"holdfast/mesh/capability"
+	"holdfast/mesh/id"
 	"holdfast/rig/judge"
 )
 
@@ -49,15 +50,27 @@ var (
 		"attempts=1", "moved=0", "timeouts=0"}}
 )
 
-// joinSteps bring a pair up to where every fault of a pair begins.
-func joinSteps() []Step {
+// pairSteps start a pair and let it join.
+func pairSteps() []Step {
+	return append([]Step{boot{root}, boot{member}}, confirmSteps(joinEpoch)...)
+}
+
+// confirmSteps wait until both nodes of a pair have confirmed an epoch, and then until they serve
+// at it.
+func confirmSteps(epoch id.Epoch) []Step {
+	confirmed := []string{"epoch=" + epoch.String()}
 	return []Step{
-		boot{root},
-		boot{member},
-		row{root, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		state{root, joinEpoch},
-		state{member, joinEpoch},
+		row{root, "mesh-join: confirmed", confirmed, joinLimit},
+		row{member, "mesh-join: confirmed", confirmed, joinLimit},
+		state{root, epoch},
+		state{member, epoch},
+	}
+}
+
+// joinSteps bring a pair up to where most faults begin: an object has been moved, and each node has
+// read or committed.
+func joinSteps() []Step {
+	return append(pairSteps(),
 		survey{root},
 		survey{member},
 		lab{1, member, joinEpoch, capability.RightStat, homedAt(root)},
@@ -68,8 +81,7 @@ func joinSteps() []Step {
 		survey{member},
 		lab{4, member, joinEpoch, capability.RightCommit, moved},
 		survey{member},
-		lab{5, root, joinEpoch, capability.RightCommit, moved},
-	}
+		lab{5, root, joinEpoch, capability.RightCommit, moved})
 }
 
 // joinChecks judge what joinSteps did.

@@ -26,20 +26,13 @@ func noRoute() *Fault {
 		Configure: func(_ *provision.Cast, _ int, node *config.Config) {
 			node.Route = false
 		},
-		Steps: []Step{
-			boot{root},
-			boot{member},
-			row{root, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-			row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-			state{root, joinEpoch},
-			state{member, joinEpoch},
+		Steps: append(pairSteps(),
 			lab{1, member, joinEpoch, capability.RightStat, anyObject},
 			lab{5, root, joinEpoch, capability.RightCommit, anyObject},
 			lab{10, root, joinEpoch, capability.RightCommit, anyObject},
 			uptime{root, longer},
 			survey{root},
-			survey{member},
-		},
+			survey{member}),
 		Checks: []judge.Check{
 			judge.Joined("join", joinEpoch, root, member),
 			judge.Disabled("routing-off", "mesh-route", []string{"result"}, root, member),

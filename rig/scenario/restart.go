@@ -23,13 +23,7 @@ func restart() *Fault {
 		Configure: func(_ *provision.Cast, _ int, node *config.Config) {
 			node.Fail = false
 		},
-		Steps: slices.Concat([]Step{
-			boot{root},
-			boot{member},
-			row{root, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-			row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-			state{root, joinEpoch},
-			state{member, joinEpoch},
+		Steps: slices.Concat(pairSteps(), []Step{
 			survey{root},
 			survey{member},
 			lab{1, member, joinEpoch, capability.RightStat, homedAt(root)},
@@ -54,12 +48,6 @@ func restart() *Fault {
 
 // restartSteps kill the member, do something while it is dead, and start it again.
 func restartSteps(meanwhile ...Step) []Step {
-	return slices.Concat([]Step{kill{member}}, meanwhile, []Step{
-		survey{root},
-		boot{member},
-		row{root, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		state{root, joinEpoch},
-		state{member, joinEpoch},
-	})
+	return slices.Concat([]Step{kill{member}}, meanwhile, []Step{survey{root}, boot{member}},
+		confirmSteps(joinEpoch))
 }

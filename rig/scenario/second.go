@@ -90,15 +90,7 @@ func partitionSecond() *Fault {
 // joinAcked brings a pair up to where these faults begin: every object of the cast has been
 // committed, and each node was asked for what it must refuse.
 func joinAcked() []Step {
-	return slices.Concat([]Step{
-		boot{root},
-		boot{member},
-		row{root, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		row{member, "mesh-join: confirmed", []string{"epoch=2"}, joinLimit},
-		state{root, joinEpoch},
-		state{member, joinEpoch},
-		founded{root, joinEpoch},
-	}, keptBefore(), []Step{
+	return slices.Concat(pairSteps(), []Step{founded{root, joinEpoch}}, keptBefore(), []Step{
 		demand{root, joinEpoch},
 		demand{member, joinEpoch},
 		survey{root},
@@ -144,12 +136,8 @@ func servedAlone() []Step {
 
 // returnAcked goes on until both nodes work at epoch 4.
 func returnAcked() []Step {
-	return slices.Concat([]Step{
-		row{root, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
-		row{member, "mesh-join: confirmed", []string{"epoch=4"}, joinLimit},
-		state{root, rejoinEpoch},
-		state{member, rejoinEpoch},
-	}, copiedAt(rejoinEpoch, root, member), []Step{survey{root}, survey{member}})
+	return slices.Concat(confirmSteps(rejoinEpoch), copiedAt(rejoinEpoch, root, member),
+		[]Step{survey{root}, survey{member}})
 }
 
 // copiedAt commits through nodes at an epoch, and reads everything as the root has it before and
@@ -216,25 +204,11 @@ func (s insist) String() string {
 }
 func (s insist) Limit() time.Duration { return s.until.limit }
 func (s insist) Do(ctx context.Context, w *world.World) error {
-	name, n := keptObject(w, s.node), 0
-	attempt := func() {
-		n++
+	name := keptObject(w, s.node)
+	return pressUntil(ctx, w, s.until, func(n int) {
 		c := w.NewCommit(name, fmt.Sprintf("insisted %d by %s", n, s.node), s.epoch)
 		w.ReplicateAside(s.node, s.epoch, c)
-	}
-	printed := make(chan error, 1)
-	go func() { printed <- s.until.Do(ctx, w) }()
-	ticker := time.NewTicker(pressEvery)
-	defer ticker.Stop()
-	for {
-		attempt()
-		select {
-		case err := <-printed:
-			attempt()
-			return err
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 // copies has a node read its copies of what was committed, until each is as new as can be.
