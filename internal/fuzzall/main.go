@@ -1,15 +1,17 @@
 // Fuzzall runs every native fuzz target of the module, one after another, and stops at the first
-// failure: `go test -fuzz` takes a single target of a single package.
+// failure. `go test -fuzz` takes a single target, and links the tests of its package anew for each:
+// here they are linked once, and while one package is fuzzed, the next one is built.
 //
 //	go run ./internal/fuzzall [-time 30s | -count 1000]
 //
 // With -time each target has so long; with -count each is given so many inputs, which is the same
-// work on every machine.
+// work on every machine. What `go test -fuzz` has found interesting before is used and added to.
 //
 // Exit status: 0 no failure, 1 a target failed or could not be run, 64 wrong usage.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -17,6 +19,7 @@ import (
 	"go/token"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -40,51 +43,91 @@ func main() {
 	if *count > 0 {
 		length = strconv.Itoa(*count) + "x"
 	}
-	targets, err := list("./...")
-	if err != nil {
-		fail(err)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, length); err != nil {
+		fmt.Fprintln(os.Stderr, "fuzzall:", err)
+		os.Exit(exitFailed)
 	}
-	for _, t := range targets {
-		fmt.Printf("== %s %s for %s\n", t.pkg, t.name, length)
-		if err := t.fuzz(length); err != nil {
-			fail(fmt.Errorf("%s %s: %w", t.pkg, t.name, err))
+}
+
+// run gives every target so much, as -fuzztime has it.
+func run(ctx context.Context, length string) error {
+	ctx, cancel := context.WithCancel(ctx) // nothing is built on when a target has failed
+	defer cancel()
+	suites, err := list(ctx, "./...")
+	if err != nil {
+		return err
+	}
+	corpus, err := goCommand(ctx, "env", "GOCACHE")
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "fuzzall")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	targets := 0
+	built := build(ctx, suites, dir)
+	for _, s := range suites {
+		if err := <-built; err != nil {
+			return fmt.Errorf("%s: %w", s.pkg, err)
+		}
+		for _, name := range s.targets {
+			fmt.Printf("== %s %s for %s\n", s.pkg, name, length)
+			cache := filepath.Join(strings.TrimSpace(corpus), "fuzz", filepath.FromSlash(s.pkg))
+			if err := s.fuzz(ctx, name, length, cache, dir); err != nil {
+				return fmt.Errorf("%s %s: %w", s.pkg, name, err)
+			}
+			targets++
 		}
 	}
-	fmt.Printf("%d targets, no failure\n", len(targets))
+	fmt.Printf("%d targets, no failure\n", targets)
+	return nil
 }
 
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "fuzzall:", err)
-	os.Exit(exitFailed)
+// A suite is a package that has fuzz targets.
+type suite struct {
+	pkg, dir string
+	targets  []string
 }
 
-type target struct{ pkg, name string }
-
-// list finds the targets of packages. It reads the tests, which `go test -list` would build.
-func list(patterns string) ([]target, error) {
+// list finds the suites among packages. It reads the tests, which `go test -list` would build.
+func list(ctx context.Context, patterns string) ([]suite, error) {
 	const format = "{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}" +
 		"{{range .XTestGoFiles}} {{.}}{{end}} {{.Dir}}"
-	cmd := exec.Command("go", "list", "-f", format, patterns)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	out, err := goCommand(ctx, "list", "-f", format, patterns)
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
+		return nil, err
 	}
-	var targets []target
-	for line := range strings.Lines(string(out)) {
+	var suites []suite
+	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
-		pkg, files, dir := fields[0], fields[1:len(fields)-1], fields[len(fields)-1]
-		for _, file := range files {
-			names, err := targetsIn(filepath.Join(dir, file))
+		s := suite{pkg: fields[0], dir: fields[len(fields)-1]}
+		for _, file := range fields[1 : len(fields)-1] {
+			names, err := targetsIn(filepath.Join(s.dir, file))
 			if err != nil {
 				return nil, err
 			}
-			for _, name := range names {
-				targets = append(targets, target{pkg, name})
-			}
+			s.targets = append(s.targets, names...)
+		}
+		if len(s.targets) > 0 {
+			suites = append(suites, s)
 		}
 	}
-	return targets, nil
+	return suites, nil
+}
+
+// goCommand returns what the go command prints.
+func goCommand(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w", args[0], err)
+	}
+	return string(out), nil
 }
 
 // targetsIn returns the fuzz targets of a file.
@@ -102,10 +145,32 @@ func targetsIn(path string) (names []string, err error) {
 	return names, nil
 }
 
-func (t target) fuzz(length string) error {
+// build builds the tests of the suites into a folder, in order, no more than one ahead of the
+// reader, who receives how each build ended.
+func build(ctx context.Context, suites []suite, dir string) <-chan error {
+	built := make(chan error)
+	go func() {
+		for _, s := range suites {
+			_, err := goCommand(ctx, "test", "-c", "-fuzz=^Fuzz", "-o", s.binary(dir), s.pkg)
+			built <- err
+		}
+	}()
+	return built
+}
+
+// binary is where a suite's tests are built in a folder.
+func (s suite) binary(dir string) string {
+	return filepath.Join(dir, strings.ReplaceAll(s.pkg, "/", "-")+".test")
+}
+
+// fuzz runs one target, which finds its seeds in the package's folder and leaves there what makes
+// it fail.
+func (s suite) fuzz(ctx context.Context, name, length, cache, dir string) error {
 	// Minimising what is merely interesting would take most of a short run.
-	cmd := exec.Command("go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+length,
-		"-fuzzminimizetime=20x", t.pkg)
+	cmd := exec.CommandContext(ctx, s.binary(dir), "-test.run=^$", "-test.fuzz=^"+name+"$",
+		"-test.fuzztime="+length, "-test.fuzzminimizetime=20x", "-test.fuzzcachedir="+cache,
+		"-test.paniconexit0")
+	cmd.Dir = s.dir
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }
