@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
@@ -25,38 +26,13 @@ func Acknowledged(member, authority string) Check {
 		Name: "acked-commits", Source: "spec 5",
 		Claim: fmt.Sprintf("between the request for each commit of %s and its answer something of it "+
 			"has passed to %s, and something of %s back", member, authority, authority),
-		ask: func(q *inquiry) { q.acknowledged(member, authority) },
+		ask: func(q *inquiry) {
+			q.tripBefore(member, authority, func(d *done, since time.Duration, _ journal.Time) {
+				q.margin("a commit was asked for, from when its record can have left,", since, 0,
+					-requestMost, 0)
+			})
+		},
 	}
-}
-
-func (q *inquiry) acknowledged(member, authority string) {
-	asked, answered := q.run.fresh(member, authority), q.run.fresh(authority, member)
-	commits := 0
-	for _, d := range q.history() {
-		if d.home != q.run.ID(member) || !d.commit {
-			continue
-		}
-		commits++
-		f, ok := lastTrip(asked, answered, d.to)
-		if !ok {
-			q.cite(d.n)
-			q.violated("%s: no frames had passed before", d.what())
-			continue
-		}
-		earlier := q.tightest
-		q.margin("a commit was asked for, from when its record can have left,", d.from.Sub(f.At), 0,
-			-requestMost, 0)
-		if q.tightest != earlier {
-			q.cite(f.N, d.n)
-		}
-	}
-	if commits == 0 {
-		q.missing("%s has committed nothing", member)
-		return
-	}
-	q.found = q.found[:0]
-	q.fact("%d commits of %s", commits, member)
-	q.watched()
 }
 
 // Steady is the check where no node was kept from running. A node that was notices too late, or too

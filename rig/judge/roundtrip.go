@@ -23,17 +23,31 @@ func RoundTrip(member, authority string) Check {
 		Name: "leased-commits", Source: "L1, L6",
 		Claim: fmt.Sprintf("in the %v before each commit of %s something of it has passed to %s, and "+
 			"something of %s back", writeLease, member, authority, authority),
-		ask: func(q *inquiry) { q.roundTrip(member, authority) },
+		ask: func(q *inquiry) {
+			q.tripBefore(member, authority, func(d *done, since time.Duration, sent journal.Time) {
+				most := writeLease + grain
+				if q.frozenBetween(member, sent, d.to) {
+					most += secondClock
+				}
+				q.margin("a commit", since, 0, -requestMost, most)
+			})
+		},
 	}
 }
 
 // secondClock is the resolution of the second clock.
 const secondClock = timing.SecondClockMS * time.Millisecond
 
-func (q *inquiry) roundTrip(member, authority string) {
+// tripBefore has each commit of a member judged by how long before its request, or how far after
+// it, the latest frame left for the authority that another one had followed back when the commit
+// was answered. sent is when that was.
+func (q *inquiry) tripBefore(
+	member, authority string, judge func(d *done, since time.Duration, sent journal.Time),
+) {
 	asked, answered := q.run.fresh(member, authority), q.run.fresh(authority, member)
 	commits := 0
 	for _, d := range q.history() {
+		// What another machine with the member's key has done is not the member's.
 		if d.home != q.run.ID(member) || !d.commit || d.local() && d.node != member {
 			continue
 		}
@@ -44,12 +58,8 @@ func (q *inquiry) roundTrip(member, authority string) {
 			q.violated("%s: no frames had passed before", d.what())
 			continue
 		}
-		most := writeLease + grain
-		if q.frozenBetween(member, f.At, d.to) {
-			most += secondClock
-		}
 		earlier := q.tightest
-		q.margin("a commit", d.from.Sub(f.At), 0, -requestMost, most)
+		judge(&d, d.from.Sub(f.At), f.At)
 		if q.tightest != earlier {
 			q.cite(f.N, d.n)
 		}
