@@ -49,7 +49,7 @@ BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/... ./internal/
 # Packages that are the guest's alone, or have assembly: vetted for its processor too.
 GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio ./board/core ./board/timer \
 	./board/at24c/internal/guest ./board/ds1338/internal/guest \
-	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest
+	./board/wdog/internal/guest ./internal/bench/guest ./internal/guest/...
 
 .PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu gdb-installed gdb rig \
 	test report-test test-host test-fuzz test-boot test-rig stdtest bench \

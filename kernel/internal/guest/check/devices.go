@@ -11,47 +11,21 @@ import (
 	"syscall"
 	"time"
 
-	"holdfast/board"
-	"holdfast/board/mmio"
+	"holdfast/internal/guest/gpt"
 )
 
-// GPT1 as a source of interrupts: it counts peripheral clock ticks and raises its interrupt when
-// the count reaches a compare value.
-const (
-	gptCR  = board.GPT1 + 0x00
-	gptPR  = board.GPT1 + 0x04
-	gptSR  = board.GPT1 + 0x08
-	gptIR  = board.GPT1 + 0x0c
-	gptOCR = board.GPT1 + 0x10
-	gptCNT = board.GPT1 + 0x24
-
-	gptReset        = 1 << 15
-	gptFreeRun      = 1 << 9
-	gptPeripheral   = 1 << 6
-	gptEnable       = 1 << 0
-	gptCompare      = 1 << 0
-	gptPrescale     = 49 // 49.5 MHz in QEMU: about a microsecond a tick
-	gptAhead        = 400
-	interruptRounds = 100
-)
-
-func gptStart() {
-	mmio.W32(gptCR, gptReset)
-	for mmio.R32(gptCR)&gptReset != 0 {
-	}
-	mmio.W32(gptPR, gptPrescale-1)
-	mmio.W32(gptCR, gptFreeRun|gptPeripheral|gptEnable)
-}
+// interruptRounds are enough to see one lost.
+const interruptRounds = 100
 
 // An interrupt wakes the goroutine that reads its file, each one exactly once.
 func interrupts() (string, error) {
-	gptStart()
-	path := fmt.Sprint("/dev/irq/", board.IRQGPT1)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	const ahead = 400 // ticks of about a microsecond
+	gpt.Start(uint32(gpt.Hz) / 1_000_000)
+	f, err := gpt.Open()
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Open(path); !errors.Is(err, syscall.EBUSY) {
+	if _, err := gpt.Open(); !errors.Is(err, syscall.EBUSY) {
 		return "", fmt.Errorf("opened twice: %v", err)
 	}
 	arrived := make(chan uint32)
@@ -62,9 +36,8 @@ func interrupts() (string, error) {
 			if _, err := f.Read(count[:]); err != nil {
 				return
 			}
-			now := mmio.R32(gptCNT)
-			mmio.W32(gptIR, 0)
-			mmio.W32(gptSR, gptCompare)
+			now := gpt.Count()
+			gpt.Take()
 			if n := binary.LittleEndian.Uint64(count[:]); n != 1 {
 				fmt.Println("interrupts: count", n)
 				return
@@ -74,14 +47,12 @@ func interrupts() (string, error) {
 	}()
 	var late []uint32
 	for len(late) < interruptRounds {
-		mmio.W32(gptSR, gptCompare)
-		at := mmio.R32(gptCNT) + gptAhead
-		mmio.W32(gptOCR, at)
-		mmio.W32(gptIR, gptCompare)
-		if now := mmio.R32(gptCNT); int32(now-at) >= 0 {
+		at := gpt.Count() + ahead
+		gpt.Set(at)
+		if now := gpt.Count(); int32(now-at) >= 0 {
 			// The moment passed before it was set, and the counter will not meet it again soon.
-			mmio.W32(gptOCR, now+gptAhead)
-			at = now + gptAhead
+			at = now + ahead
+			gpt.Set(at)
 		}
 		now, ok := <-arrived
 		if !ok {
