@@ -112,16 +112,9 @@ func counted(ctx context.Context, t *table, built images) error {
 	if err := m.begin(t); err != nil {
 		return err
 	}
-	in, err := m.perByte(ctx, portSink, send)
-	if err != nil {
+	if err := m.bulk(ctx, t, tcpIn, tcpOut); err != nil {
 		return err
 	}
-	out, err := m.perByte(ctx, portSource, take)
-	if err != nil {
-		return err
-	}
-	t.set(tcpIn, in)
-	t.set(tcpOut, out)
 	after, err := m.figures()
 	if err != nil {
 		return err
@@ -252,6 +245,21 @@ func (m *machine) each(act func() error) (float64, error) {
 		return 0, err
 	}
 	return (instructions(b, c) - instructions(a, b)) / requests, nil
+}
+
+// bulk fills the rows about a byte of a bulk transfer into the guest and out of it.
+func (m *machine) bulk(ctx context.Context, t *table, inward, outward string) error {
+	in, err := m.perByte(ctx, portSink, send)
+	if err != nil {
+		return err
+	}
+	out, err := m.perByte(ctx, portSource, take)
+	if err != nil {
+		return err
+	}
+	t.set(inward, in)
+	t.set(outward, out)
+	return nil
 }
 
 // perByte is the cost of a byte of a bulk transfer on one connection.

@@ -27,17 +27,7 @@ func relayed(ctx context.Context, t *table, built images) error {
 		return err
 	}
 	defer done()
-	in, err := m.perByte(ctx, portSink, send)
-	if err != nil {
-		return err
-	}
-	out, err := m.perByte(ctx, portSource, take)
-	if err != nil {
-		return err
-	}
-	t.set(relayIn, in)
-	t.set(relayOut, out)
-	return nil
+	return m.bulk(ctx, t, relayIn, relayOut)
 }
 
 // bootOnRelay is boot, counting instructions, on an Ethernet of the relay's. done ends all of it.
