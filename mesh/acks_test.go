@@ -105,23 +105,15 @@ func TestACommitIsAnsweredByTheAcknowledgementAlone(t *testing.T) {
 func TestACopyOfNoAgeIsWithoutDoubt(t *testing.T) {
 	s := authorityOf(t, acksAll(rootKey, rootBoot))
 	o := s.homedAt(n1ID, 0)
-	read := func(seq uint64) wire.RouteRep {
-		s.replicates(o, seq, func(q *mesh.Request) {
-			q.Op, q.Class, q.Durability, q.Value = wire.Stat, wire.StaleOK, wire.None, nil
-		})
-		rep, _ := s.answerTo(seq)
-		return rep
-	}
-	if rep := read(1); rep.Word != refusal.OK || rep.AgeMS != 0 {
+	if rep := s.readsCopy(o, 1); rep.Word != refusal.OK || rep.AgeMS != 0 {
 		t.Errorf("with nothing in doubt: %+v", rep)
 	}
 	s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 1, "a"))
-	if rep := read(2); rep.Word != refusal.OK || rep.Version != 0 || rep.AgeMS != 1 {
+	if rep := s.readsCopy(o, 2); rep.Word != refusal.OK || rep.Version != 0 || rep.AgeMS != 1 {
 		t.Errorf("with a record in doubt: %+v", rep)
 	}
-	s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{
-		{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}})
-	if rep := read(3); rep.Version != 1 || rep.AgeMS != 0 {
+	s.gets(1, 2, published(o, 1))
+	if rep := s.readsCopy(o, 3); rep.Version != 1 || rep.AgeMS != 0 {
 		t.Errorf("answered for: %+v", rep)
 	}
 }

@@ -33,6 +33,21 @@ func row(object string, epoch id.Epoch, version uint64, value string) *wire.Reco
 	return m
 }
 
+// published is the word that a version of epoch 2 has been acknowledged.
+func published(object string, version uint64) *wire.Published {
+	return &wire.Published{Rows: []wire.PublishedRow{
+		{Object: id.ObjectOf(object), Epoch: 2, Version: version}}}
+}
+
+// readsCopy returns what the node answers to a read that any copy may answer.
+func (s *solo) readsCopy(object string, seq uint64) wire.RouteRep {
+	s.replicates(object, seq, func(q *mesh.Request) {
+		q.Op, q.Class, q.Durability, q.Value = wire.Stat, wire.StaleOK, wire.None, nil
+	})
+	rep, _ := s.answerTo(seq)
+	return rep
+}
+
 // TestAViewIsInstalledByWhoHoldsItsTable: a member asks for what it lacks, then for everything, and
 // acknowledges the view when it holds the table, not before.
 func TestAViewIsInstalledByWhoHoldsItsTable(t *testing.T) {
@@ -156,35 +171,25 @@ func TestACommitUnderWayIsStampedAnewInTheNextView(t *testing.T) {
 func TestAStaleReadSaysHowOldItIs(t *testing.T) {
 	s := newMember(t, nil)
 	o := s.homedAt(rootID, 0)
-	read := func(seq uint64) wire.RouteRep {
-		s.replicates(o, seq, func(q *mesh.Request) {
-			q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
-		})
-		rep, _ := s.answerTo(seq)
-		return rep
-	}
 	s.gets(1, 2, madeBy(o, rootID, rootBoot, 2, 1, "a"))
-	published := &wire.Published{Rows: []wire.PublishedRow{
-		{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}}
-	s.gets(1, 2, published)
+	s.gets(1, 2, published(o, 1))
 	s.now = 500
-	if rep := read(1); rep.Version != 1 || string(rep.Value) != "a" || rep.AgeMS != 500 {
+	if rep := s.readsCopy(o, 1); rep.Version != 1 || string(rep.Value) != "a" || rep.AgeMS != 500 {
 		t.Errorf("%+v", rep)
 	}
 	s.gets(1, 2, madeBy(o, rootID, rootBoot, 2, 2, "b")) // may be published from now on
 	s.now = 1_700
-	if rep := read(2); rep.Version != 1 || rep.AgeMS != 1_700 {
+	if rep := s.readsCopy(o, 2); rep.Version != 1 || rep.AgeMS != 1_700 {
 		t.Errorf("%+v", rep)
 	}
 	s.tickAt(2_000) // the member asks, and is answered
 	s.ack(1, 2)
 	s.now = 2_100
-	if rep := read(3); rep.Version != 1 || rep.AgeMS != 1_601 { // and a part of a millisecond
+	if rep := s.readsCopy(o, 3); rep.Version != 1 || rep.AgeMS != 1_601 { // 1600 and a part
 		t.Errorf("with a record in doubt: %+v", rep)
 	}
-	published.Rows[0].Version = 2
-	s.gets(1, 2, published)
-	if rep := read(4); rep.Version != 2 || rep.AgeMS != 400 { // 1700, when it asked last
+	s.gets(1, 2, published(o, 2))
+	if rep := s.readsCopy(o, 4); rep.Version != 2 || rep.AgeMS != 400 { // 1700, when it asked last
 		t.Errorf("%+v", rep)
 	}
 }
@@ -208,8 +213,7 @@ func TestAStaleReadKnowsOfAFreezeAlthoughTheSecondClockIsWrong(t *testing.T) {
 		s := newMember(t, func(c *mesh.Config) { c.Both = true })
 		o := s.homedAt(rootID, 0)
 		s.gets(1, 2, madeBy(o, rootID, rootBoot, 2, 1, "a"))
-		s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{
-			{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}})
+		s.gets(1, 2, published(o, 1))
 		s.second = 1_000
 		s.tickAt(2_000) // the member asks, and is answered
 		s.ack(1, 2)
@@ -224,34 +228,34 @@ func TestAStaleReadKnowsOfAFreezeAlthoughTheSecondClockIsWrong(t *testing.T) {
 		s.tickAt(s.now + 100)
 		s.second = c.after
 		s.tickAt(s.now + 100)
-		s.replicates(o, 1, func(q *mesh.Request) {
-			q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
-		})
-		rep, _ := s.answerTo(1)
+		rep := s.readsCopy(o, 1)
 		if rep.Word != c.word || rep.AgeMS < c.least || rep.AgeMS > 2*c.least+1_000 {
 			t.Errorf("%s: %+v", c.name, rep)
 		}
 	}
 }
 
-// TestAShortFreezeIsInTheAgeOfADoubt: the counter stood still for 1.4 s, which is no pause yet.
-func TestAShortFreezeIsInTheAgeOfADoubt(t *testing.T) {
+// authorityInDoubt has version 1 of the member's object, and since 0.2 s, when its second clock
+// showed 1000, a version 2 of which it does not know whether it was published.
+func authorityInDoubt(t *testing.T) (s *solo, object string) {
 	c := soloConfig(rootKey, rootBoot)
 	c.Both = true
-	s := authorityOf(t, c)
-	o := s.homedAt(n1ID, 0)
+	s = authorityOf(t, c)
+	object = s.homedAt(n1ID, 0)
 	s.second = 1_000
 	s.tickAt(200)
-	s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 1, "a"))
-	s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{
-		{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}})
-	s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 2, "b"))
+	s.gets(1, 2, madeBy(object, n1ID, n1Boot, 2, 1, "a"))
+	s.gets(1, 2, published(object, 1))
+	s.gets(1, 2, madeBy(object, n1ID, n1Boot, 2, 2, "b"))
+	return s, object
+}
+
+// TestAShortFreezeIsInTheAgeOfADoubt: the counter stood still for 1.4 s, which is no pause yet.
+func TestAShortFreezeIsInTheAgeOfADoubt(t *testing.T) {
+	s, o := authorityInDoubt(t)
 	s.second = 1_001
 	s.tickAt(300)
-	s.replicates(o, 1, func(q *mesh.Request) {
-		q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
-	})
-	if rep, _ := s.answerTo(1); rep.Word != refusal.OK || rep.AgeMS < 1_500 || s.has("paused") {
+	if rep := s.readsCopy(o, 1); rep.Word != refusal.OK || rep.AgeMS < 1_500 || s.has("paused") {
 		t.Errorf("%+v", rep)
 	}
 }
@@ -261,22 +265,10 @@ func TestAShortFreezeIsInTheAgeOfADoubt(t *testing.T) {
 func TestAnAuthorityDoesNotTellTheAgeOfADoubtWithoutItsSecondClock(t *testing.T) {
 	for second, word := range map[when.Calendar]refusal.Word{
 		1_000: refusal.OK, when.NoSecond: refusal.NotCurrent} {
-		c := soloConfig(rootKey, rootBoot)
-		c.Both = true
-		s := authorityOf(t, c)
-		o := s.homedAt(n1ID, 0)
-		s.second = 1_000
-		s.tickAt(200)
-		s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 1, "a"))
-		s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{
-			{Object: id.ObjectOf(o), Epoch: 2, Version: 1}}})
-		s.gets(1, 2, madeBy(o, n1ID, n1Boot, 2, 2, "b"))
+		s, o := authorityInDoubt(t)
 		s.second = second
 		s.tickAt(300)
-		s.replicates(o, 1, func(q *mesh.Request) {
-			q.Op, q.Class, q.Value = wire.Stat, wire.StaleOK, nil
-		})
-		if rep, _ := s.answerTo(1); rep.Word != word {
+		if rep := s.readsCopy(o, 1); rep.Word != word {
 			t.Errorf("the second clock shows %d: %+v", second, rep)
 		}
 	}
