@@ -9,7 +9,7 @@
 //
 // Everything that an attack sends is drawn from the run's seed; when it is sent depends on how fast
 // the node and this host are. Sources: RFC 791, 826, 894, 8446, 9110, 9293; the fault is the one of
-// docs/decisions/0014-strangers.md.
+// docs/decisions/0013-strangers.md.
 package attack
 
 import (
