@@ -3,7 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,23 @@ func TestEveryPatchAppliesToTheTree(t *testing.T) {
 		if !slices.ContainsFunc(levels, func(l level) bool { return l.sees(m.files()) }) {
 			t.Errorf("mutant %s is in no level", m.name)
 		}
+	}
+}
+
+// TestThePageSaysHowManyMutantsThereAre: docs/safety.md.
+func TestThePageSaysHowManyMutantsThereAre(t *testing.T) {
+	all, err := parse(mutantsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/safety.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`switches each rule off in the product's own source, in\s+(\d+) ways`).
+		FindSubmatch(page)
+	if said == nil || string(said[1]) != strconv.Itoa(len(all)) {
+		t.Errorf("docs/safety.md says %q, there are %d", said, len(all))
 	}
 }
 
