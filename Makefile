@@ -18,8 +18,8 @@ FUZZED := 500
 # Flags of `make bench`: -record appends the figures to the history, -part measures some of them.
 BENCH ?=
 
-# How many faults run at the same time: each has two machines that mostly wait.
-PARALLEL ?= 2
+# How many faults run at the same time, 2 to 8: each has two machines that mostly wait.
+PARALLEL ?= $(shell n=$$(nproc); echo $$((n < 2 ? 2 : n > 8 ? 8 : n)))
 
 # The faults of `make test`: those of the decision record, and short ones of clocks and networks;
 # and before them `none`, of which every step is done again on the host.
@@ -27,7 +27,7 @@ TESTED := kill-peer partition no-peer wrong-authority no-route restart quick
 
 # How many pairs that are killed in the middle of a commit run at the same time: they do little but
 # wait, most of it for the failure window and for the quarantine.
-WAITING ?= 4
+WAITING ?= $(shell echo $$((2 * $(PARALLEL))))
 
 # Set, the image can be profiled over HTTP, by a node whose environment has debug.pprof=1.
 PPROF ?=
@@ -40,7 +40,7 @@ IMAGE := $(OUT)/holdfast.elf
 RACE := $(if $(shell command -v gcc),-race)
 
 # Packages without a goroutine: the race detector has nothing to find there.
-PURE := ./mesh/...
+PURE := ./mesh/... ./internal/golden ./internal/imagebuild/... ./internal/tidy
 
 # Packages whose tests boot a kernel: run once, not under the race detector.
 BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/... ./internal/debug \
@@ -92,13 +92,7 @@ qemu: qemu-installed image rig-bin ## boot one node on QEMU's user network, cons
 	bin/rig boot --image $(IMAGE) --ram $(RAM)
 
 gdb-installed:
-	@command -v gdb-multiarch >/dev/null || { \
-	  install='apt-get install -y --no-install-recommends gdb-multiarch'; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$install; \
-	  else \
-	    echo "gdb-multiarch is missing. As root: $$install" >&2; exit 3; \
-	  fi; }
+	$(call install,gdb-multiarch,gdb-multiarch)
 
 gdb: qemu-installed gdb-installed ## one node under gdb, stopped where the kernel begins
 	@go run ./internal/debug -break $(BREAK)
@@ -109,20 +103,14 @@ rig: qemu-installed image rig-bin ## boot two nodes, inject each FAULT, print th
 test: test-host test-fuzz test-boot test-rig ## every test: host, fuzz targets, boot in QEMU, the rig's faults
 
 report-test: ## click through the rig's report in a headless Chromium, installed if need be
-	@command -v chromium >/dev/null || { \
-	  install='apt-get install -y --no-install-recommends chromium'; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$install; \
-	  else \
-	    echo "chromium is missing. As root: $$install" >&2; exit 3; \
-	  fi; }
+	$(call install,chromium,chromium)
 	HOLDFAST_REQUIRE_CHROMIUM=1 go test -count=1 -run ThePage ./rig/report/...
 
 test-host: qemu-installed
 	go vet ./...
 	GOOS=linux GOARCH=arm GOARM=7 go vet $(GUEST)
-	go test $(PURE)
-	go test $(RACE) $$(go list ./... | grep -v -x -F -f <(go list $(BOOT) $(PURE)))
+	go test -vet=off $(PURE)
+	go test -vet=off $(RACE) $$(go list ./... | grep -v -x -F -f <(go list $(BOOT) $(PURE)))
 
 test-fuzz:
 	go run ./internal/fuzzall -count $(FUZZED)

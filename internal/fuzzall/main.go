@@ -151,7 +151,8 @@ func build(ctx context.Context, suites []suite, dir string) <-chan error {
 	built := make(chan error)
 	go func() {
 		for _, s := range suites {
-			_, err := goCommand(ctx, "test", "-c", "-fuzz=^Fuzz", "-o", s.binary(dir), s.pkg)
+			_, err := goCommand(ctx, "test", "-c", "-ldflags=-s -w", "-fuzz=^Fuzz",
+				"-o", s.binary(dir), s.pkg)
 			built <- err
 		}
 	}()

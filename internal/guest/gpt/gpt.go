@@ -1,6 +1,6 @@
-// Package gpt makes GPT1 a source of interrupts for test images: it counts, and raises its interrupt
-// when the count reaches an instant. The package owns GPT1, which the kernel does not use; there is
-// no more than one user at a time.
+// Package gpt makes GPT1 a source of interrupts for test images: it counts, and raises its
+// interrupt when the count reaches an instant. The package owns GPT1, which the kernel does not
+// use; there is no more than one user at a time.
 //
 // Registers: IMX6ULRM chapter 30 "General Purpose Timer (GPT)". Seen in QEMU, never on silicon.
 package gpt
