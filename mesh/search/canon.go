@@ -44,11 +44,14 @@ type encoder struct {
 	buf    []byte
 	refs   []reference
 	now    when.Instant
-	second when.Calendar
+	second when.Calendar // true
+	read   when.Calendar // the node's latest reading of it
 	role   mesh.Role
 	pauses uint64 // of the node
 	staged bool   // a commit is between its checks
-	calm   bool   // no pause can move a silence any more
+	joined bool
+	dials  bool      // its adapter carries out a Dial
+	fence  when.Span // rule L16's
 }
 
 type encodeFunc func(e *encoder, v reflect.Value)
@@ -65,11 +68,11 @@ func (e *encoder) age(t when.Instant, most when.Span) {
 
 const unbounded = when.Span(1) << 60 // what no age is above
 
-// weak adds a nonce that the node waits for, with what it will do with it.
-func (e *encoder) weak(place int, nonce uint64, with reflect.Value) {
+// weak adds a nonce that the node waits for, with its place among those and what it stands for.
+func (e *encoder) weak(place int, nonce uint64, with func(sub *encoder)) {
 	sub := encoder{now: e.now, second: e.second}
 	sub.uint(uint64(place))
-	codeOf(with.Type())(&sub, with)
+	with(&sub)
 	e.refs = append(e.refs, reference{refWeak, nonce, string(sub.buf)})
 }
 
@@ -168,17 +171,6 @@ func instant(most when.Span) encodeFunc {
 	return func(e *encoder, v reflect.Value) { e.age(when.Instant(v.Int()), most) }
 }
 
-// silence encodes an instant that a pause may still move.
-func silence(most when.Span) encodeFunc {
-	return func(e *encoder, v reflect.Value) {
-		if !e.calm {
-			e.age(when.Instant(v.Int()), unbounded)
-			return
-		}
-		e.age(when.Instant(v.Int()), most)
-	}
-}
-
 func calendar(e *encoder, v reflect.Value) {
 	if s := when.Calendar(v.Int()); s != when.NoSecond {
 		e.int(int64(e.second - s))
@@ -220,9 +212,11 @@ func list(t reflect.Type) encodeFunc {
 // fields encodes a struct field by field.
 func fields(t reflect.Type) encodeFunc {
 	type field struct {
-		i    int
-		f    encodeFunc
-		only int // -1, or the bool that says whether it decides anything
+		i     int
+		f     encodeFunc
+		only  int // -1, or the bool that says whether it decides anything
+		where func(e *encoder) bool
+		of    bool // the struct is given to f, not the field
 	}
 	var fs []field
 	for i := range t.NumField() {
@@ -236,18 +230,23 @@ func fields(t reflect.Type) encodeFunc {
 			if k := t.Field(i).Type.Kind(); k == reflect.Slice || k == reflect.Array {
 				compile(t.Field(i).Type.Elem())
 			}
-		case r.calm != 0:
-			f = silence(r.calm)
-		case ruled:
+		case r.of != nil:
+			f = r.of
+		case ruled && t.Field(i).Type == instantType:
 			f = instant(r.cap)
 		default:
 			f = compile(t.Field(i).Type)
 		}
-		fs = append(fs, field{i, f, fieldNamed(t, r.only)})
+		fs = append(fs, field{i, f, fieldNamed(t, r.only), r.where, r.of != nil})
 	}
 	return func(e *encoder, v reflect.Value) {
 		for i := range fs {
-			if f := &fs[i]; f.only < 0 || v.Field(f.only).Bool() {
+			f := &fs[i]
+			switch {
+			case f.only >= 0 && !v.Field(f.only).Bool() || f.where != nil && !f.where(e):
+			case f.of:
+				f.f(e, v)
+			default:
 				f.f(e, v.Field(f.i))
 			}
 		}

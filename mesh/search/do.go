@@ -96,7 +96,7 @@ func (d *doing) deliver(m int, l *link, e int) {
 		n = 1
 	}
 	l.ends[e].queue = queue[n:]
-	if m != root {
+	if d.c.ADR && m != root {
 		d.w.machines[m].heard = d.w.counter(m)
 	}
 	for _, f := range queue[:n] {
@@ -121,7 +121,7 @@ func (d *doing) advance() {
 // step lets a node take one input, and carries the effects out.
 func (d *doing) step(m int, in input) {
 	s := d.w.machines[m].node
-	t := stepTime{true: d.w.t, counter: d.w.counter(m), calm: d.w.left.events == 0}
+	t := stepTime{true: d.w.t, counter: d.w.counter(m)}
 	taken := d.c.take(s, m, in, t)
 	d.w.machines[m].node = taken.next
 	if taken.next.epoch < s.epoch {
@@ -155,7 +155,7 @@ func (d *doing) carry(m int, does []effect) {
 		case mesh.Close:
 			d.drop(x.Session, endOf(m))
 		case mesh.Dial:
-			d.w.machines[m].dialling = true
+			d.w.machines[m].dialling = d.c.Sessions > 1
 		case mesh.Answer:
 			d.answered(m, &x)
 		case mesh.Print:

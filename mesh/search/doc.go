@@ -45,6 +45,19 @@
 // what they leave out decides nothing that is judged here. The tests hold them against that, state
 // by state: whenever two are merged, the same can follow both.
 //
+// What can no longer matter is forgotten, each for its own reason:
+//
+//   - a pause gives back to a silence what it took and no more: one that is above its bound stays
+//     there, whatever pauses come;
+//   - a lease that is over by one of the clocks is over for good, and so is what a request can give
+//     that was sent as long ago;
+//   - the echo of what was sent longer ago than an echo counts for says nothing;
+//   - the latest LeaseAck answered a frame that was heard no earlier: that one puts the conviction
+//     off for as long, so that the acknowledgement matters only as long as its fence;
+//   - when a node started is asked in a quarantine, when a lease was asked for by one that has
+//     joined; a member uses nothing that the authority alone writes, nor the other way round; where
+//     an adapter has one session, nobody asks since when another one is wanted.
+//
 // Time itself is no part of a state: one that was reached before is not gone through again. It was
 // reached no later, so all that can follow it did within the time that was left. Nor is what may
 // still go wrong: nothing has to, so all that can follow a state can follow the same state with a

@@ -22,7 +22,7 @@ type keyer struct {
 // wait for. A nonce that one node waits for and nobody else has will never come.
 func (k *keyer) key(w *world) key {
 	k.buf, k.nonces, k.sessions = k.buf[:0], k.nonces[:0], k.sessions[:0]
-	k.buf = append(k.buf, byte(bit(w.left.events == 0)), w.left.boots, w.left.writes,
+	k.buf = append(k.buf, w.left.boots, w.left.writes,
 		w.writes.object, w.writes.asked, w.writes.acked)
 	for i := range w.links {
 		k.link(&w.links[i])

@@ -19,12 +19,16 @@ func TestMergedStatesHaveTheSameFuture(t *testing.T) {
 		{Name: "late", Seconds: 12, Late: 1},
 		{Name: "events", Seconds: 3, Events: 1, Commits: true, Slow: true},
 		{Name: "removal", Seconds: 17, Events: 1, Early: true},
+		{Name: "removal and a cut", Seconds: 9, Events: 1, Changes: 1, Early: true},
+		{Name: "two removals", Seconds: 18, Changes: 2, Early: true},
+		{Name: "late and lost", Seconds: 8, Late: 1, Loss: true},
 		{Name: "move", Seconds: 6, Moves: 1, Changes: 1},
 		{Name: "newcomer", Seconds: 9, Third: Newcomer},
 		{Name: "twin", Seconds: 9, Third: Twin},
 		{Name: "replicate", Seconds: 5, Writes: 2, Changes: 1, Within: 2 * when.Second},
 		{Name: "replicate through events", Seconds: 14, Writes: 1, Events: 1, Early: true},
 		{Name: "replicate among three", Seconds: 2, Writes: 1, Third: Settled},
+		{Name: "without leases", Seconds: 14, Acks: true, Writes: 1, Changes: 1, Early: true},
 	} {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()

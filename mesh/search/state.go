@@ -43,7 +43,6 @@ type step struct {
 type stepTime struct {
 	true    when.Span
 	counter when.Instant
-	calm    bool // no pause can follow: it decides how exact the next state's encoding is
 }
 
 // effect is an effect, and the frame of a Send.
@@ -113,7 +112,9 @@ func (c *cast) stateOf(n *mesh.Node, m int, t stepTime) *state {
 	s.now, s.epoch, s.view = s.look.Now(), s.look.Epoch(), s.look.Digest()
 	v := reflect.ValueOf(n).Elem()
 	e := encoder{buf: c.buf[:0], now: s.now, second: secondAt(t.true),
-		role: c.configs[m].Role, pauses: v.FieldByName("pauses").Uint(), calm: t.calm,
+		read: when.Calendar(v.FieldByName("second").Int()),
+		role: c.configs[m].Role, pauses: v.FieldByName("pauses").Uint(),
+		joined: s.look.Joined(), dials: c.Sessions > 1, fence: c.configs[m].Timing.Fence(),
 		staged: v.FieldByName("staged").FieldByName("ticket").Uint() != 0}
 	codeOf(nodeType)(&e, v)
 	s.code, s.refs = sha256.Sum256(e.buf), e.refs
