@@ -19,6 +19,8 @@ func (n *Node) ask(ctx context.Context, input func(mesh.Ticket) mesh.Input) (mes
 	refusal.Word) {
 	ctx, cancel := context.WithTimeout(ctx, web.AnswerTime)
 	defer cancel()
+	web.Rest(ctx)
+	defer web.Resume(ctx)
 	e := question{input, make(chan mesh.Answer, 1)}
 	if !n.loop.post(ctx, e) {
 		return mesh.Answer{}, refusal.NotReady // nothing has begun

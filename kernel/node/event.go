@@ -106,6 +106,8 @@ func (e look) handle(l *loop) {
 func (l *loop) look(ctx context.Context, read func(c core, now when.Instant)) bool {
 	ctx, cancel := context.WithTimeout(ctx, web.AnswerTime)
 	defer cancel()
+	web.Rest(ctx)
+	defer web.Resume(ctx)
 	e := look{read, make(chan struct{})}
 	if !l.post(ctx, e) {
 		return false

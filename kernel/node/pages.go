@@ -198,6 +198,8 @@ func (n *Node) figures(add func(Figure)) {
 	total("console_lost", "Lines for which the console's queue had no room.", n.log.Lost())
 	if n.web != nil {
 		total("http_refused", "Connections turned away because there were too many.", n.web.Refused())
+		total("http_waited", "Requests that waited for a turn of their client's address.",
+			n.web.Waited())
 	}
 	if n.loop != nil {
 		n.loopFigures(total, gauge)

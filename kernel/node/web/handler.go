@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"holdfast/mesh/refusal"
 )
 
 // handler answers requests. It is on the path that is counted in instructions: it allocates little,
@@ -62,7 +64,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["Content-Type"] = textPlain
 	header["Date"] = nil // a node has no calendar (RFC 9110 section 6.6.1)
-	a := h.answer(w, r)
+	a := h.inTurn(w, r)
 	for key, values := range a.Header {
 		header[key] = values
 	}
@@ -73,6 +75,26 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(a.Status)
 	}
 	_, _ = io.WriteString(w, a.Body) // a client that is gone needs no answer
+}
+
+// inTurn answers when the turn of the client's address has come.
+func (h handler) inTurn(w http.ResponseWriter, r *http.Request) Answer {
+	g := r.Context().Value(guestKey{}).(*guest)
+	waited, err := g.turn(r.Context())
+	if err != nil {
+		return gaveUp
+	}
+	defer g.rest()
+	if waited {
+		renew(w)
+	}
+	return h.answer(w, r)
+}
+
+// renew has the time for the answer begin again. A connection that takes no deadline fails when the
+// answer is written.
+func renew(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 }
 
 func (h handler) answer(w http.ResponseWriter, r *http.Request) Answer {
@@ -174,6 +196,8 @@ func (h handler) profile(r *http.Request, name string) Answer {
 	if !isGet(r) {
 		return wrongMethod(allowGet)
 	}
+	Rest(r.Context())
+	defer Resume(r.Context())
 	return h.site.Profile(r.Context(), name, time.Duration(length)*time.Second)
 }
 
@@ -207,7 +231,9 @@ func (h handler) step(w http.ResponseWriter, r *http.Request, digits string) Ans
 // body reads a request's body, or says what is wrong with it. A body may take as long to come as
 // its whole request: the time for the answer begins again behind it.
 func body(w http.ResponseWriter, r *http.Request) ([]byte, *Answer) {
+	Rest(r.Context())
 	b, err := io.ReadAll(io.LimitReader(r.Body, BodyMax+1))
+	Resume(r.Context())
 	switch {
 	case len(b) > BodyMax:
 		return nil, &tooLarge
@@ -215,8 +241,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, *Answer) {
 		broken := malformed("the body broke off")
 		return nil, &broken
 	}
-	// A connection that takes no deadline fails when the answer is written.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+	renew(w)
 	return b, nil
 }
 
@@ -226,6 +251,7 @@ var (
 		"too-large: a body has at most "+strconv.Itoa(BodyMax)+" bytes")
 	bodyOfGet = malformed("a GET has no body")
 	noQuery   = malformed("this page takes no query")
+	gaveUp    = Word(refusal.NotReady, "the client ended its side before its turn came")
 )
 
 func malformed(sentence string) Answer {

@@ -3,7 +3,6 @@ package web
 import (
 	"io"
 	"net"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,7 @@ import (
 // instead of leaving them in the backlog, where a client cannot tell a busy node from a dead one.
 type limitedListener struct {
 	net.Listener
-	room    room
+	room    *room
 	door    chan struct{} // holds a token for each that is being told why not
 	refused *atomic.Uint64
 	group   sync.WaitGroup // of those at the door
@@ -28,8 +27,10 @@ const (
 	doorTime = 250 * time.Millisecond
 )
 
-func newLimitedListener(l net.Listener, refused *atomic.Uint64) *limitedListener {
-	return &limitedListener{Listener: l, refused: refused, door: make(chan struct{}, doorMax)}
+func newLimitedListener(l net.Listener, r *room, refused *atomic.Uint64) *limitedListener {
+	return &limitedListener{
+		Listener: l, room: r, refused: refused, door: make(chan struct{}, doorMax),
+	}
 }
 
 // Accept implements net.Listener.
@@ -39,9 +40,8 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := addressOf(c)
-		if l.room.take(from) {
-			return &limitedConn{Conn: c, room: &l.room, from: from}, nil
+		if g := l.room.take(addressOf(c)); g != nil {
+			return &limitedConn{Conn: c, guest: g}, nil
 		}
 		l.refused.Add(1)
 		l.turnAway(c)
@@ -55,37 +55,6 @@ func addressOf(c net.Conn) string {
 		return "" // all whose address says nothing are one
 	}
 	return host
-}
-
-// room is the places that are taken, ConnectionsMax at most and AddressMax from one address.
-type room struct {
-	mu    sync.Mutex
-	taken []string // the address of each client
-}
-
-// take takes a place, and reports false when there is none for this address.
-func (r *room) take(from string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	same := 0
-	for _, a := range r.taken {
-		if a == from {
-			same++
-		}
-	}
-	if len(r.taken) == ConnectionsMax || same == AddressMax {
-		return false
-	}
-	r.taken = append(r.taken, from)
-	return true
-}
-
-// free gives a place back.
-func (r *room) free(from string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.Index(r.taken, from)
-	r.taken = slices.Delete(r.taken, i, i+1)
 }
 
 // turnAway tells a client that there is no room for it, and closes the connection. It does not wait
@@ -132,18 +101,28 @@ func tellFull(c net.Conn) {
 // wait returns when everybody at the door has gone.
 func (l *limitedListener) wait() { l.group.Wait() }
 
-// limitedConn gives its place back when it is closed.
+// limitedConn is a place of its guest's, which it gives back when it is closed.
 type limitedConn struct {
 	net.Conn
-	room   *room
-	from   string
+	guest  *guest
 	closed atomic.Bool
+}
+
+// Write implements net.Conn. It counts as work of its guest's that has company.
+func (c *limitedConn) Write(b []byte) (int, error) {
+	if c.guest.room.crowd.Load() < 2 {
+		return c.Conn.Write(b)
+	}
+	began := time.Now()
+	n, err := c.Conn.Write(b)
+	c.guest.written(time.Since(began))
+	return n, err
 }
 
 // Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	if !c.closed.Swap(true) {
-		c.room.free(c.from)
+		c.guest.leave()
 	}
 	return c.Conn.Close()
 }

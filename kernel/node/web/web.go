@@ -1,7 +1,8 @@
 // Package web is the node's HTTP server: what is needed to serve a few small text pages to clients
 // that may be slow, stuck or hostile, without the rest of the node noticing. It owns the limits,
-// the paths and their methods, and the checks of everything that comes from outside. It must never
-// wait for the mesh itself or know what a page says: package node writes the pages (Site).
+// the turns in which requests are at work (turn.go), the paths and their methods, and the checks of
+// everything that comes from outside. It must never wait for the mesh itself or know what a page
+// says: package node writes the pages (Site).
 //
 // Like Plan 9's status files, a page is text with one fact a line; a refusal is one line, too, that
 // says what was wrong: a word, a colon, a sentence. The paths are those of evidence.md:
@@ -81,8 +82,8 @@ func Page(text string) Answer { return Answer{Status: http.StatusOK, Body: text}
 // Refuse is an answer of one line.
 func Refuse(status int, line string) Answer { return Answer{Status: status, Body: line + "\n"} }
 
-// Site is the pages. Its functions are called by many goroutines; those that take a context come
-// back when it is done.
+// Site is the pages. Its functions are called by many goroutines, and by one for each address that
+// does not Rest; those that take a context come back when it is done.
 type Site struct {
 	Mesh  func(context.Context) Answer
 	Stats func() Answer
@@ -110,6 +111,7 @@ type Site struct {
 // Server serves one Site.
 type Server struct {
 	http    http.Server
+	room    room
 	refused atomic.Uint64
 }
 
@@ -125,6 +127,9 @@ func New(site Site) *Server {
 		// What strangers send is answered, not logged: the console is for evidence.
 		ErrorLog:                     log.New(io.Discard, "", 0),
 		DisableGeneralOptionsHandler: true,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, guestKey{}, c.(*limitedConn).guest)
+		},
 	}}
 }
 
@@ -136,7 +141,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(closed)
 		s.http.Close()
 	})
-	limited := newLimitedListener(l, &s.refused)
+	limited := newLimitedListener(l, &s.room, &s.refused)
 	defer limited.wait()
 	err := s.http.Serve(limited)
 	if stop() {
@@ -148,3 +153,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // Refused is how many connections were turned away because there were too many.
 func (s *Server) Refused() uint64 { return s.refused.Load() }
+
+// Waited is how many requests had to wait for a turn of their address.
+func (s *Server) Waited() uint64 { return s.room.waited.Load() }
