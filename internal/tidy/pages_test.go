@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -15,6 +16,7 @@ import (
 var (
 	link    = regexp.MustCompile(`\]\(([^)#\s]+)`)
 	quoted  = regexp.MustCompile("`(make )?([A-Za-z0-9_./-]+)")
+	shown   = regexp.MustCompile(`at holdfast/(\S+):\d+\n(\d+)\t(.*)`) // a debugger's
 	tested  = regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`)
 	target  = regexp.MustCompile(`(?m)^([a-z-]+):`)
 	defined = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w+)\(`)
@@ -24,16 +26,21 @@ var (
 type catalogue struct {
 	exists  func(path string) bool // from the module's root
 	folders []string               // at the root
+	sources map[string][]string    // the lines of each Go file
 	names   map[string]bool        // of tests and of make's targets
 }
 
 // catalogueOf looks through the tree.
 func catalogueOf(files []*file) *catalogue {
-	c := &catalogue{names: map[string]bool{}, exists: func(path string) bool {
+	c := &catalogue{names: map[string]bool{}, sources: map[string][]string{}}
+	c.exists = func(path string) bool {
 		_, err := os.Stat(filepath.Join("../..", filepath.FromSlash(path)))
 		return err == nil
-	}}
+	}
 	for _, f := range files {
+		if f.syntax != nil {
+			c.sources[f.path] = strings.Split(f.content, "\n")
+		}
 		names := defined
 		if f.path == "Makefile" {
 			names = target
@@ -77,6 +84,12 @@ func (c *catalogue) dangling(f *file) []string {
 			say(m[2])
 		}
 	}
+	for _, m := range shown.FindAllStringSubmatch(f.content, -1) {
+		source := c.sources[m[1]]
+		if n, _ := strconv.Atoi(m[2]); n < 1 || n > len(source) || source[n-1] != m[3] {
+			say(m[1] + " with this line " + m[2] + ": " + m[3])
+		}
+	}
 	for _, name := range tested.FindAllString(f.content, -1) {
 		if !c.names[name] {
 			say(name)
@@ -111,7 +124,8 @@ func TestDecisionsAreNumberedAndListed(t *testing.T) {
 
 func TestWhatIsNotThereIsFound(t *testing.T) {
 	c := &catalogue{folders: []string{"mesh"}, names: map[string]bool{"sweep": true, "TestIt": true},
-		exists: func(path string) bool { return path == "docs/safety.md" || path == "mesh/sim" }}
+		sources: map[string][]string{"a.go": {"package a", "func b() {"}},
+		exists:  func(path string) bool { return path == "docs/safety.md" || path == "mesh/sim" }}
 	for text, ok := range map[string]bool{
 		"[why](safety.md), [there](https://example.org/x)": true,
 		"[why](safety.md#rules)":                           true,
@@ -123,6 +137,9 @@ func TestWhatIsNotThereIsFound(t *testing.T) {
 		"`make sweep`, `make build/x`":                     true,
 		"`TestIt` shows it":                                true,
 		"`TestThat` shows it":                              false,
+		"a.b (c=1) at holdfast/a.go:2\n2\tfunc b() {\n":    true,
+		"a.b (c=1) at holdfast/a.go:2\n2\tfunc c() {\n":    false,
+		"a.b (c=1) at holdfast/a.go:9\n9\tfunc b() {\n":    false,
 	} {
 		if wrong := c.dangling(read(t, "docs/a.md", text)); (len(wrong) == 0) != ok {
 			t.Errorf("%q: %v", text, wrong)
