@@ -9,6 +9,7 @@ import (
 	"holdfast/mesh/id"
 	"holdfast/mesh/member"
 	"holdfast/mesh/refusal"
+	"holdfast/mesh/route"
 	"holdfast/mesh/view"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
@@ -290,7 +291,7 @@ func (n *Node) excuseAdmissions(pause when.Span) {
 func (n *Node) admit(s *session) {
 	v := n.view()
 	old, was := v.Find(s.peer)
-	if was && !n.c.Detect && !n.authority.committed && !n.anyMoved() {
+	if was && !n.c.Detect && !n.everCommitted() && !n.anyMoved() {
 		n.admitAgain(s, old)
 		return
 	}
@@ -302,6 +303,14 @@ func (n *Node) admit(s *session) {
 	m := view.Member{ID: s.peer, Incarnation: n.marks.Signed + 1, Boot: s.boot}
 	copy(m.Key[:], s.key)
 	n.propose(change{members: v.With(m), joiners: []joiner{{s.peer, s.id}}})
+}
+
+// everCommitted reports whether an object was ever committed, as far as the authority can know. Its
+// own records tell of every object but those of the lab, which may begin with a local commit at a
+// member; that is told within a second.
+func (n *Node) everCommitted() bool {
+	return n.authority.committed || slices.ContainsFunc(n.objects.All(),
+		func(o route.Object) bool { return !o.Newest().IsZero() })
 }
 
 // admitAgain replaces the boot of a member under the same epoch and digest.

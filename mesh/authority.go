@@ -19,7 +19,7 @@ const resendMS = 1_000
 // (ADR-0008 section 2).
 type authority struct {
 	unproven  pace // saying that an epoch is unproven
-	committed bool // an object may have been committed in this boot, here or elsewhere
+	committed bool // a member may have committed something of which no record is here
 	damped    []damping
 
 	change  change       // the view change under way

@@ -145,7 +145,6 @@ func (n *Node) replicate(who from, q *wire.RouteReq, o *route.Object) {
 		n.answerRefused(who, q, refusal.VersionConflict)
 		return
 	}
-	n.authority.committed = true
 	n.commits = append(n.commits, commit{object: o.ID, q: *q, from: who, waits: true,
 		until: n.now.Add(when.Span(q.Within))})
 	c := &n.commits[len(n.commits)-1]

@@ -156,7 +156,6 @@ func (n *Node) replicated(s *session, m *wire.Record, r *record.Record) {
 		before := o.Newest().Digest
 		if w = n.keep(o, r); w == refusal.OK && before != r.Digest {
 			o.Held, o.Owed = []route.Holding{{Boot: s.boot, Digest: r.Digest}}, n.now
-			n.authority.committed = true
 		}
 	}
 	n.answerRecord(s, m, r.Digest, w)

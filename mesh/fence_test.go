@@ -129,6 +129,54 @@ func TestAMovedObjectIsMovedAgainFromTheFenceOn(t *testing.T) {
 	}, from}.test(t)
 }
 
+// TestANewBootCostsAnEpochOnceSomethingWasCommitted: without failure detection, too
+// (spec/system.md section 4).
+func TestANewBootCostsAnEpochOnceSomethingWasCommitted(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(s *solo)
+		epoch   id.Epoch
+	}{
+		"nothing was": {func(*solo) {}, 2},
+		"here": {func(s *solo) {
+			s.replicates(s.homedAt(rootID, 0), 1, func(q *mesh.Request) { q.Durability = wire.Local })
+		}, 3},
+		"replicated by the member": {func(s *solo) {
+			s.gets(1, 2, recordOf("lab-0", n1ID, n1Boot, 2, "a"))
+		}, 3},
+		"locally by the member": {func(s *solo) {
+			s.gets(1, 2, &wire.Published{Rows: []wire.PublishedRow{{Object: id.ObjectOf("lab-0"),
+				Epoch: 2, Version: 1}}})
+		}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := soloConfig(rootKey, rootBoot)
+			config.Detect = false
+			s := authorityOf(t, config)
+			c.happens(s)
+			s.step(mesh.LinkDown{Session: 1})
+			s.joins(2, n1Key, n1Boot+1)
+			if s.node.Epoch() != c.epoch {
+				t.Errorf("the new boot is admitted in epoch %d, want %d", s.node.Epoch(), c.epoch)
+			}
+		})
+	}
+}
+
+// TestALocalCommitIsToldWhereThereIsNoDetector: the authority has to know, and with a detector every
+// new boot costs an epoch anyway.
+func TestALocalCommitIsToldWhereThereIsNoDetector(t *testing.T) {
+	for _, detect := range []bool{false, true} {
+		s := newMember(t, func(c *mesh.Config) { c.Detect = detect })
+		s.replicates(s.homedAt(n1ID, 0), 1, func(q *mesh.Request) { q.Durability = wire.Local })
+		if rep, _ := s.answerTo(1); rep.Word != refusal.OK || rep.Durability != wire.Local {
+			t.Fatalf("answered with %v, %v", rep.Word, rep.Durability)
+		}
+		if told := s.count(wire.KindPublished) > 0; told == detect {
+			t.Errorf("with a detector: %v; told: %v", detect, told)
+		}
+	}
+}
+
 // TestANewBootOfTheSameEpochGetsItsLeaseFromTheFenceOn: without failure detection a new boot takes
 // its predecessor's place under the same epoch; the predecessor may live all the same.
 func TestANewBootOfTheSameEpochGetsItsLeaseFromTheFenceOn(t *testing.T) {

@@ -329,7 +329,9 @@ func (n *Node) publish(g *staged, o *route.Object) {
 	r.Seal(o.ID)
 	o.Local, o.Held, o.Owed = true, nil, 0
 	n.counted.commits++
-	n.authority.committed = true
+	if !n.c.Detect {
+		n.said(o.ID) // the authority asks whether anything was ever committed when it admits a boot
+	}
 	n.answer(g.from, n.reply(&g.q, o, reply))
 }
 

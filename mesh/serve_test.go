@@ -120,12 +120,7 @@ func TestAnAuthoritativeReadIsCheckedTwice(t *testing.T) {
 func TestNoObjectIsSaidUnderALease(t *testing.T) {
 	read := func(class wire.Class, at when.Instant) refusal.Word {
 		s := newMember(t, nil)
-		name := ""
-		for i := 0; name == ""; i++ {
-			if n := fmt.Sprint("new-", i); s.node.Holds(id.ObjectOf(n)) {
-				name = n
-			}
-		}
+		name := unmade(t, s)
 		s.until(at)
 		q := request(rootID, name, wire.Stat, 2, 1)
 		q.Class = class
@@ -138,4 +133,15 @@ func TestNoObjectIsSaidUnderALease(t *testing.T) {
 	if w := read(wire.Lease, timing.WriteLeaseMS+1); w != refusal.NoObject {
 		t.Errorf("under the read lease: %v", w)
 	}
+	boundary{timing.ReadLeaseMS, func(t *testing.T, at when.Instant) bool {
+		s := newMember(t, nil)
+		name := unmade(t, s)
+		s.until(at)
+		s.replicates(name, 1, func(q *mesh.Request) {
+			q.Op, q.Class, q.Durability, q.Value = wire.Stat, wire.Lease, wire.None, nil
+			q.Capability = request(n1ID, name, wire.Stat, 2, 1).Capability
+		})
+		rep, _ := s.answerTo(1)
+		return rep.Word == refusal.NoObject
+	}, until}.test(t)
 }

@@ -164,6 +164,7 @@ func (n *Node) published(s *session, m *wire.Published) {
 		}
 	}
 	if n.c.Role == Authority {
+		n.authority.committed = true
 		n.toOthers(m, s.peer)
 	}
 }

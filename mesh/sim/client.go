@@ -31,6 +31,7 @@ type client struct {
 	highest uint64
 	lease   id.Epoch // highest is of this home epoch
 	home    id.Node
+	lost    int
 	done    []uint64 // by sequence number, the version that it made; 0: none
 	alone   []bool   // likewise, nobody but its home held it then
 
@@ -113,6 +114,7 @@ func (c *client) try() {
 	if c.tries == 0 {
 		c.q.FirstEpoch = epoch
 		c.highest, c.home, c.lease = w.judge.acknowledged(c.object)
+		c.lost = w.judge.objects[c.object].lost
 		c.floor, c.emptied = w.judge.objects[c.object].durable, w.judge.emptied
 		c.forgot = w.judge.forgot
 		c.asked = w.now

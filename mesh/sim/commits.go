@@ -66,13 +66,18 @@ func (j *judge) oneRecord(m *machine, i int, epoch id.Epoch, version uint64, val
 	}
 }
 
-// lostWith forgets the numbers of the local commits that are lost with m. Without a detector its
-// next boot may be admitted in the same epoch, by an authority that has not heard of them, and use
-// them again.
+// lostWith forgets the first commits of objects that are lost with m. Without a detector its next
+// boot may be admitted in the same epoch, by an authority that knows of no commit at all, and begin
+// anew.
 func (j *judge) lostWith(m *machine) {
+	root := j.w.machines[0]
+	if m.config.Detect || !root.runs() || root.holdsSomething() {
+		return
+	}
 	for i := range objects {
-		if m.seen.holds[i] && !m.config.Detect && m.look.Alone(objects[i]) {
-			j.objects[i].numbers = [numbersMax]number{}
+		if h := &j.objects[i]; m.seen.holds[i] && m.look.Alone(objects[i]) {
+			h.numbers, h.acked = [numbersMax]number{}, 0
+			h.lost++
 		}
 	}
 }
@@ -90,7 +95,8 @@ func (j *judge) told(c *client, r *wire.RouteRep) {
 	if c.q.Op == wire.Stat && c.q.Class != wire.Authoritative || c.tries > 1 {
 		return
 	}
-	if r.Home == c.home && r.HomeEpoch == c.lease && r.Version < c.highest {
+	lost := j.objects[c.object].lost > c.lost
+	if r.Home == c.home && r.HomeEpoch == c.lease && r.Version < c.highest && !lost {
 		j.wrong(c.node, "answers with version "+strconv.FormatUint(r.Version, 10)+" of "+
 			objectNames[c.object]+", after "+strconv.FormatUint(c.highest, 10))
 	}

@@ -78,6 +78,7 @@ type history struct {
 
 	// What has been acknowledged.
 	acked   uint64
+	lost    int // how often it is forgotten
 	home    id.Node
 	lease   id.Epoch
 	durable durable
