@@ -162,7 +162,7 @@ func TestANewBootCostsAnEpochOnceSomethingWasCommitted(t *testing.T) {
 	}
 }
 
-// TestALocalCommitIsToldWhereThereIsNoDetector: the authority has to know, and with a detector every
+// TestALocalCommitIsToldWhereThereIsNoDetector: the authority has to know; with a detector every
 // new boot costs an epoch anyway.
 func TestALocalCommitIsToldWhereThereIsNoDetector(t *testing.T) {
 	for _, detect := range []bool{false, true} {
