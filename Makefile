@@ -40,7 +40,10 @@ IMAGE := $(OUT)/holdfast.elf
 RACE := $(if $(shell command -v gcc),-race)
 
 # Packages without a goroutine: the race detector has nothing to find there.
-PURE := ./mesh/... ./internal/golden ./internal/imagebuild/... ./internal/tidy
+PURE := ./mesh/... ./nvram/... ./kernel/node/tape ./qemu/capture ./internal/golden \
+	./internal/imagebuild/... ./internal/tidy ./rig/judge/... ./rig/lab/trace ./rig/provision \
+	./rig/replay/... ./rig/report ./rig/report/page/... ./rig/report/timeline ./rig/report/trace \
+	./rig/selftest ./rig/stats
 
 # Packages whose tests boot a kernel: run once, not under the race detector.
 BOOT := ./board/... ./kernel ./kernel/image/... ./kernel/stdtest/... ./internal/debug \

@@ -103,7 +103,7 @@ func TestTheTreeKeepsTheRules(t *testing.T) {
 		}
 		folders[strings.Split(f.path, "/")[0]] = true
 	}
-	for _, wrong := range undocumented(files) {
+	for _, wrong := range append(undocumented(files), races(files)...) {
 		t.Error(wrong)
 	}
 	for _, r := range table {
