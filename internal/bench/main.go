@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"holdfast/internal/imagebuild"
+	"holdfast/internal/usage"
 	"holdfast/qemu"
 )
 
@@ -72,13 +73,12 @@ func main() {
 	}
 	record := flag.Bool("record", false, "append what was measured to "+historyFile)
 	only := flag.String("part", strings.Join(names, ","), "what to measure")
-	flag.Parse()
-	wanted := strings.Split(*only, ",")
-	wrong := slices.ContainsFunc(wanted, func(s string) bool { return !slices.Contains(names, s) })
-	if flag.NArg() > 0 || wrong {
-		flag.Usage()
-		os.Exit(64)
-	}
+	var wanted []string
+	usage.Parse("bench [-record] [-part NAME,...]", func() bool {
+		wanted = strings.Split(*only, ",")
+		return flag.NArg() == 0 &&
+			!slices.ContainsFunc(wanted, func(s string) bool { return !slices.Contains(names, s) })
+	})
 	if err := run(context.Background(), wanted, *record); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, qemu.ErrNoQEMU) {

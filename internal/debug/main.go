@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"holdfast/internal/imagebuild"
+	"holdfast/internal/usage"
 	"holdfast/qemu"
 )
 
@@ -36,18 +37,14 @@ const (
 	limit = 12 * time.Hour // of one session
 
 	exitTrouble = 3
-	exitUsage   = 64
 )
 
 func main() {
 	image := flag.String("image", "./kernel/image", "the package to debug")
 	location := flag.String("break", "", "run to this place first, such as holdfast/kernel.boot")
 	batch := flag.String("batch", "", "gdb commands to carry out, separated by semicolons")
-	flag.Parse()
-	if flag.NArg() != 0 {
-		flag.Usage()
-		os.Exit(exitUsage)
-	}
+	usage.Parse("debug [-image PACKAGE] [-break LOCATION] [-batch COMMANDS]",
+		func() bool { return flag.NArg() == 0 })
 	code, err := run(session{*image, *location, *batch, os.Stdin, os.Stdout})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "debug:", err)

@@ -16,15 +16,12 @@ import (
 
 	"holdfast/board/imximage"
 	"holdfast/internal/imagebuild"
+	"holdfast/internal/usage"
 )
 
 func main() {
 	out := flag.String("o", "build", "the folder to write to")
-	flag.Parse()
-	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: flash [-o FOLDER] IMAGE.elf")
-		os.Exit(64)
-	}
+	usage.Parse("flash [-o FOLDER] IMAGE.elf", func() bool { return flag.NArg() == 1 })
 	if err := run(flag.Arg(0), *out); err != nil {
 		fmt.Fprintln(os.Stderr, "flash:", err)
 		os.Exit(1)

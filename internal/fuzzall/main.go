@@ -24,21 +24,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-const (
-	exitFailed = 1
-	exitUsage  = 64
+	"holdfast/internal/usage"
 )
 
 func main() {
 	each := flag.Duration("time", 30*time.Second, "time for each target")
 	count := flag.Int("count", 0, "inputs for each target, in the place of -time")
-	flag.Parse()
-	if flag.NArg() > 0 || *each <= 0 || *count < 0 {
-		fmt.Fprintln(os.Stderr, "usage: fuzzall [-time DURATION | -count INPUTS]")
-		os.Exit(exitUsage)
-	}
+	usage.Parse("fuzzall [-time DURATION | -count INPUTS]",
+		func() bool { return flag.NArg() == 0 && *each > 0 && *count >= 0 })
 	length := each.String()
 	if *count > 0 {
 		length = strconv.Itoa(*count) + "x"
@@ -47,7 +41,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, length); err != nil {
 		fmt.Fprintln(os.Stderr, "fuzzall:", err)
-		os.Exit(exitFailed)
+		os.Exit(1)
 	}
 }
 

@@ -22,13 +22,13 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/internal/usage"
 	"holdfast/mesh/search"
 )
 
 const (
 	exitViolation = 1
 	exitStopped   = 2
-	exitUsage     = 64
 
 	memoryGiB = 10
 	gib       = 1 << 30
@@ -51,13 +51,11 @@ func main() {
 	workers := flag.Int("workers", runtime.NumCPU(), "scopes at a time")
 	memory := flag.Int64("memory", memoryGiB, "how many GiB it may take")
 	quiet := flag.Bool("quiet", false, "no progress")
-	flag.Parse()
-	scopes := selected(*only)
-	if flag.NArg() > 0 || *workers < 1 || *memory < 1 || len(scopes) == 0 {
-		fmt.Fprintln(os.Stderr,
-			"usage: searchall [-scope NAME] [-workers N] [-memory GIB] [-quiet]")
-		os.Exit(exitUsage)
-	}
+	var scopes []search.Scope
+	usage.Parse("searchall [-scope NAME] [-workers N] [-memory GIB] [-quiet]", func() bool {
+		scopes = selected(*only)
+		return flag.NArg() == 0 && *workers > 0 && *memory > 0 && len(scopes) > 0
+	})
 	debug.SetMemoryLimit(*memory * gib)
 	debug.SetGCPercent(gcPercent)
 	r := runner{workers: *workers, memory: uint64(*memory * gib), quiet: *quiet}

@@ -19,23 +19,20 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/internal/usage"
 	"holdfast/qemu"
 )
 
 const (
 	exitFailed  = 1
 	exitTrouble = 3
-	exitUsage   = 64
 )
 
 func main() {
 	length := flag.Duration("time", 10*time.Minute, "how long")
 	ram := flag.String("ram", qemu.DefaultRAM, "the machine's memory")
-	flag.Parse()
-	if flag.NArg() != 0 || *length <= 0 {
-		fmt.Fprintln(os.Stderr, "usage: soakkernel [-time DURATION] [-ram SIZE]")
-		os.Exit(exitUsage)
-	}
+	usage.Parse("soakkernel [-time DURATION] [-ram SIZE]",
+		func() bool { return flag.NArg() == 0 && *length > 0 })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, os.Stdout, *ram, *length)

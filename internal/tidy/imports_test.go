@@ -65,7 +65,8 @@ var table = []rights{
 	{"internal", []string{"std", "board/...", "kernel/...", "mesh/...", "netstack/...", "nvram/...",
 		"qemu/...", "internal/..."}},
 	// It asks whether a world's history is that of a register.
-	{"internal/soak", []string{"std", "mesh/...", "github.com/anishathalye/porcupine"}},
+	{"internal/soak", []string{"std", "mesh/...", "internal/usage",
+		"github.com/anishathalye/porcupine"}},
 	// It measures nodes that are delivered like the rig's, and its guest sets interrupts off.
 	{"internal/bench", []string{"std", "board/...", "kernel/...", "mesh/...", "netstack/...",
 		"qemu/...", "internal/...", "rig/provision", "golang.org/x/sync/..."}},

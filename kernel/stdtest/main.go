@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"holdfast/board"
+	"holdfast/internal/usage"
 	"holdfast/qemu"
 )
 
@@ -42,7 +43,6 @@ const (
 
 	exitUnexpected = 1
 	exitTrouble    = 3
-	exitUsage      = 64
 )
 
 //go:embed expected.txt
@@ -51,14 +51,8 @@ var expectedText string
 func main() {
 	timeout := flag.Duration("timeout", 20*time.Minute, "time limit for each package's run")
 	verbose := flag.Bool("v", false, "show the console")
-	flag.Usage = func() {
-		fmt.Fprintf(os.Stderr, "usage: stdtest [-timeout d] [-v] [PACKAGE...]\n\n")
-		flag.PrintDefaults()
-		fmt.Fprintf(os.Stderr, "\nDefault packages: %s\n", strings.Join(defaultPackages, " "))
-	}
-	if err := flag.CommandLine.Parse(os.Args[1:]); err != nil {
-		os.Exit(exitUsage)
-	}
+	usage.Parse("stdtest [-timeout DURATION] [-v] [PACKAGE...]; without a package: "+
+		strings.Join(defaultPackages, " "), func() bool { return *timeout > 0 })
 	packages := flag.Args()
 	if len(packages) == 0 {
 		packages = defaultPackages

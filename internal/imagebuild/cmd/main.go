@@ -8,17 +8,15 @@ import (
 	"os"
 
 	"holdfast/internal/imagebuild"
+	"holdfast/internal/usage"
 )
 
 func main() {
 	out := flag.String("o", "", "the image to write")
 	symbols := flag.Bool("symbols", false, "keep symbols and debugging information")
 	tags := flag.String("tags", "nethttpomithttp2", "build tags")
-	flag.Parse()
-	if *out == "" || flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: cmd [-symbols] [-tags LIST] -o FILE PACKAGE")
-		os.Exit(64)
-	}
+	usage.Parse("cmd [-symbols] [-tags LIST] -o FILE PACKAGE",
+		func() bool { return *out != "" && flag.NArg() == 1 })
 	build := imagebuild.Build
 	if *symbols {
 		build = imagebuild.BuildWithSymbols
