@@ -15,11 +15,6 @@ func theKernel() *kernel { return (*kernel)(ptr(stateBase)) }
 //go:noescape
 func enableMMU(table uint32)
 
-// flushTLB forgets all translations.
-//
-//go:noescape
-func flushTLB()
-
 // flushTLBPage forgets the translation of the page at address a.
 //
 //go:noescape

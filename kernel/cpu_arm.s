@@ -28,15 +28,6 @@ TEXT ·enableMMU(SB),NOSPLIT,$0-4
 	ISB
 	RET
 
-// func flushTLB()
-TEXT ·flushTLB(SB),NOSPLIT,$0
-	MOVW	$0, R0
-	DSB
-	MCR	15, 0, R0, C8, C7, 0	// TLBIALL
-	DSB
-	ISB
-	RET
-
 // func flushTLBPage(a uint32)
 TEXT ·flushTLBPage(SB),NOSPLIT,$0-4
 	MOVW	a+0(FP), R0

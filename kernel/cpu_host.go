@@ -24,7 +24,6 @@ func ptr(a uint32) unsafe.Pointer { return unsafe.Pointer(&host.memory[a-board.D
 func theKernel() *kernel { return host.kernel }
 
 func enableMMU(uint32)        {}
-func flushTLB()               { host.flushed++ }
 func flushTLBPage(uint32)     { host.flushed++ }
 func publishTables()          {}
 func saveFP(*fpRegs)          {}

@@ -3,6 +3,7 @@
 //
 //	go run ./internal/soak -time 10m
 //	go run ./internal/soak -from 1 -worlds 500     the same worlds every time
+//	go run ./internal/soak -acks -time 10m         worlds of nodes without leases
 //	go run ./internal/soak -failovers -from 1 -worlds 10000
 //
 // The last are worlds of failovers: short ones of 2 to 5 nodes in which homes are lost while
@@ -11,9 +12,11 @@
 //
 // A world that failed is lived through again, with its log, by
 //
-//	go test ./mesh/sim -run Replay -sim.seed N [-sim.failovers]
+//	go test ./mesh/sim -run Replay -sim.seed N [-sim.failovers | -sim.acks]
 //
 // and stays with us as a line of mesh/sim/testdata/seeds.txt, or of failovers.txt.
+//
+// Exit status: 0 nothing was wrong, 1 a world failed, 64 wrong usage.
 package main
 
 import (
@@ -26,6 +29,7 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/internal/usage"
 	"holdfast/mesh/sim"
 )
 
@@ -39,20 +43,23 @@ func main() {
 	from := flag.Uint64("from", 0, "the first seed, 0 for one that nobody has seen")
 	dense := flag.Bool("dense", false, "only worlds of minutes, with much trouble")
 	failovers := flag.Bool("failovers", false, "worlds of failovers")
+	acks := flag.Bool("acks", false, "worlds of nodes without leases")
 	failures := flag.Int("failures", 20, "how many failed worlds are enough")
-	flag.Parse()
-	if flag.NArg() > 0 || *limit <= 0 || *failures < 1 {
-		fmt.Fprintln(os.Stderr, "soak: want no arguments, and a time and failures above zero")
-		os.Exit(2)
-	}
+	usage.Parse("soak [-time DURATION] [-from SEED] [-worlds N] [-failovers | [-acks] [-dense]] "+
+		"[-failures N]", func() bool {
+		return flag.NArg() == 0 && *limit > 0 && *failures > 0 && !(*failovers && (*acks || *dense))
+	})
 	if *from == 0 {
 		*from = uint64(time.Now().UnixNano())
 	}
 	debug.SetGCPercent(garbage)
 	s := &soak{next: *from, first: *from, worlds: *worlds, failures: *failures, dense: *dense,
 		end: time.Now().Add(*limit), live: sim.Run}
-	if *failovers {
-		s.live, s.dense = failover, false
+	switch {
+	case *failovers:
+		s.live = failover
+	case *acks:
+		s.live = sim.RunAcks
 	}
 	s.run(runtime.NumCPU())
 	s.report(os.Stdout)

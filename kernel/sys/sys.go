@@ -31,10 +31,6 @@ func Counter() uint64 { return timer.Counter() }
 // CounterHz is the counter's frequency: 62,500,000 under QEMU, 8,000,000 on silicon.
 func CounterHz() uint32 { return timer.Hz() }
 
-// IdleTicks is how many counter ticks the processor has spent waiting since boot, with nothing to
-// run. Counter less this is the time it was busy.
-func IdleTicks() uint64 { return ReadStats().IdleTicks }
-
 // RAM is the size in bytes of the memory that the kernel uses.
 func RAM() uint32 { return ReadStats().RAM }
 

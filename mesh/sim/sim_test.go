@@ -16,6 +16,7 @@ var (
 	worlds = flag.Int("sim.worlds", 60, "how many worlds of minutes")
 
 	short = flag.Bool("sim.failovers", false, "the seed is that of a world of failovers")
+	acks  = flag.Bool("sim.acks", false, "the seed is that of a world without leases")
 )
 
 // TestWorldsKeepTheInvariants lives through worlds of minutes, and through one of hours.
@@ -82,7 +83,7 @@ func TestWorldsWithoutLeasesKeepTheInvariants(t *testing.T) {
 		durables += r.Durables
 		removals += r.Measures.Detection.N
 		if r.Verdict != "" {
-			t.Errorf("ReplayAcks(%d): %s\n%s", r.Seed, r.Verdict, r.Plan)
+			t.Errorf("-run Replay -sim.acks -sim.seed=%d: %s\n%s", r.Seed, r.Verdict, r.Plan)
 		}
 	}
 	if half := *worlds / 2; durables < 20*int64(half) || removals == 0 || seconds < half/4 ||
@@ -198,8 +199,11 @@ func TestReplay(t *testing.T) {
 		t.Skip("no -sim.seed")
 	}
 	replay := Replay
-	if *short {
+	switch {
+	case *short:
 		replay = ReplayFailover
+	case *acks:
+		replay = ReplayAcks
 	}
 	r := replay(*seed)
 	t.Logf("seed %d\n%s\n%s", r.Seed, r.Plan, r.Log)

@@ -55,14 +55,3 @@ func Judge(r *Run, checks []Check) Verdict {
 	}
 	return v
 }
-
-// Count is the number of results with the given status.
-func (v *Verdict) Count(s Status) int {
-	n := 0
-	for _, r := range v.Results {
-		if r.Status == s {
-			n++
-		}
-	}
-	return n
-}
