@@ -200,3 +200,25 @@ func TestABootThatTheViewDoesNotKnowCountsWhereBootsAreNoPartOfIt(t *testing.T) 
 		}
 	}
 }
+
+// TestWhatWasAcknowledgedIsNotOwedAgain: a question for all records is late, on a session that the
+// member has left, and what is sent there is never acknowledged.
+func TestWhatWasAcknowledgedIsNotOwedAgain(t *testing.T) {
+	s := authorityWithMember(t)
+	s.replicates(s.homedAt(rootID, 0), 1, nil)
+	m := latest[*wire.Record](s)
+	s.gets(1, 2, ackFor(m, 2, n1ID, n1Boot))
+	s.gets(1, 2, &wire.ViewReq{All: true})
+	if s.count(wire.KindRecord) != 2 {
+		t.Fatal("the record is not sent again")
+	}
+	for range 4 {
+		s.until(s.now.Add(2_000))
+		s.clear()
+		s.node.SetEchoed(n1ID, s.now)
+		s.asks(1, n1Key, n1Boot)
+		if s.count(wire.KindLeaseAck) != 1 {
+			t.Errorf("at %d ms the member gets no lease", s.now)
+		}
+	}
+}

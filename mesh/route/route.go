@@ -76,7 +76,7 @@ type Object struct {
 
 	// The authority's.
 	Held   []Holding    // who is known to hold what
-	Owed   when.Instant // since when all others are to hold Newest, 0 for no such time
+	Owed   when.Instant // since when all others are to hold Staged, 0 for no such time
 	Former id.Boot      // of the live node that was the holder in the view before, 0 for none
 	Handed id.Boot      // of the former holder that handed Newest over, 0 for none
 }
@@ -102,10 +102,12 @@ func (o *Object) Publish() {
 	}
 }
 
-// Replace makes r the one record of the row, published.
+// Replace makes r the one record of the row, published. Whoever had to hold it has said so, or has
+// left: that is not taken back when a member asks for everything once more, or a question of its is
+// late.
 func (o *Object) Replace(r *record.Record) {
 	o.Record = *r // before it is cleared, if it is the staged one
-	o.Staged, o.StagedAt, o.Local = record.Record{}, lease.Clocks{}, false
+	o.Staged, o.StagedAt, o.Local, o.Owed = record.Record{}, lease.Clocks{}, false, 0
 }
 
 // Hold notes that a boot holds the record of this digest.
