@@ -9,6 +9,7 @@ import (
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/replay"
 	"holdfast/mesh/route"
+	"holdfast/mesh/view"
 	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
@@ -195,10 +196,7 @@ func (n *Node) transmit(p *op) {
 		n.fail(p, refusal.NoRoute)
 		return
 	}
-	if n.c.Role == Member {
-		m, _ = n.view().Find(n.view().Authority) // it passes on what is for others
-	}
-	s := n.best(m.ID, m.Boot)
+	s := n.towards(m)
 	if s == nil {
 		p.session = 0
 		return
@@ -216,6 +214,14 @@ func (n *Node) transmit(p *op) {
 	q := p.q
 	q.Within = less(uint32(max(1, p.until.Sub(n.now))))
 	n.sendTo(s, p.target, &q)
+}
+
+// towards is the best session on the way to a member of the view, nil when there is none now.
+func (n *Node) towards(m view.Member) *session {
+	if n.c.Role == Member {
+		m, _ = n.view().Find(n.view().Authority) // it passes on what is for others
+	}
+	return n.best(m.ID, m.Boot)
 }
 
 // requeueOps makes what went out on a session that has ended wait for another one.

@@ -77,6 +77,25 @@ func TestWhoseSignatureIsVerified(t *testing.T) {
 	}
 }
 
+// Whether a request would leave is what decides who verifies its capability: only what another node
+// judges at once may.
+func TestWhichRequestsLeaveAtOnce(t *testing.T) {
+	s := authorityWithMember(t)
+	leaves := func(node id.Node) bool {
+		return s.node.Leaves(s.now, id.ObjectOf(s.homedAt(node, 0)))
+	}
+	if !leaves(n1ID) || leaves(s.self()) {
+		t.Error("not what is homed at the member leaves, and nothing else")
+	}
+	s.step(mesh.LinkDown{Session: 1})
+	if leaves(n1ID) {
+		t.Error("without a session")
+	}
+	if newSolo(t, soloConfig(rootKey, 1)).node.Leaves(0, id.ObjectOf("lab-0")) {
+		t.Error("alone")
+	}
+}
+
 // Only a home knows where its object went: another node's belief may be old, and two of them may
 // send a request round in a circle (ADR-0008 section 3).
 func TestANodeThatIsNoHomeDoesNotRedirect(t *testing.T) {

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
 	"holdfast/mesh/route"
 	"holdfast/mesh/when"
@@ -54,6 +55,15 @@ func (n *Node) Homes(now when.Instant) []HomeStatus {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// Leaves reports whether a request for an object would leave this node at once: its home is another
+// node, and there is a session on the way to it. That home verifies the request's capability.
+func (n *Node) Leaves(now when.Instant, o id.Object) bool {
+	defer n.at(now)()
+	target := n.locate(o)
+	m, member := n.view().Find(target)
+	return member && target != n.self && n.reachable() == refusal.OK && n.towards(m) != nil
 }
 
 // copies is how many nodes hold the published record of an object that is homed here, as far as

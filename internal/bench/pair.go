@@ -258,6 +258,8 @@ func (p *pair) shake(ctx context.Context, certificate tls.Certificate) error {
 	conn := tls.Client(raw, &tls.Config{
 		Certificates: []tls.Certificate{certificate}, InsecureSkipVerify: true, // it is our own node
 		MinVersion: tls.VersionTLS13,
+		// As a member does: the offer of a post-quantum exchange is a second segment to take in.
+		CurvePreferences: []tls.CurveID{tls.X25519},
 	})
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return err

@@ -7,7 +7,10 @@ import (
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
 	"holdfast/mesh/capability"
+	"holdfast/mesh/id"
 	"holdfast/mesh/refusal"
+	"holdfast/mesh/when"
+	"holdfast/mesh/wire"
 )
 
 // What HTTP asks the protocol to do: a lab step, an operation on an object. Each is one event, and
@@ -77,10 +80,16 @@ func stepAnswer(a mesh.Answer) web.Answer {
 
 // object carries out a request for an object.
 func (n *Node) object(ctx context.Context, q mesh.Request) web.Answer {
-	if wrong := n.admitted.judge(&q, n.id, n.mesh.Root); wrong != "" {
+	wrong := judge(&q, n.id)
+	if wrong == "" && !n.homeVerifies(ctx, &q) {
+		q.Verified = n.admitted.verify(n.machine.Clock(), &q.Capability, n.mesh.Root)
+		if !q.Verified {
+			wrong = forged
+		}
+	}
+	if wrong != "" {
 		return web.Word(refusal.BadCapability, wrong)
 	}
-	q.Verified = true
 	a, w := n.ask(ctx, func(t mesh.Ticket) mesh.Input {
 		q.Ticket = t
 		return q
@@ -88,11 +97,31 @@ func (n *Node) object(ctx context.Context, q mesh.Request) web.Answer {
 	if w != refusal.OK {
 		return web.Word(w, "")
 	}
+	if !q.Verified && n.admitted.refused(n.machine.Clock(), &q.Capability, a.Reply.Word) {
+		return web.Word(refusal.BadCapability, forged)
+	}
 	answer := web.Result(q.Op, a)
 	if a.Reply.Word == refusal.Disabled && n.mesh.Route && n.mesh.Timing.AcksAll {
 		answer.Body = web.Word(refusal.Disabled, byAcks).Body
 	}
 	return answer
+}
+
+// homeVerifies reports whether the signature of a request's capability is left to another node, the
+// object's home. A stale-ok read is answered by this one, whatever the home.
+func (n *Node) homeVerifies(ctx context.Context, q *mesh.Request) bool {
+	if q.Op == wire.Stat && q.Class == wire.StaleOK {
+		return false
+	}
+	switch n.admitted.standing(n.machine.Clock(), &q.Capability) {
+	case verifiedHere, unseenWary:
+		return false
+	case goodAtHome:
+		return true
+	}
+	leaves := make(chan bool, 1)
+	o := id.ObjectOf(q.Name)
+	return n.loop.look(ctx, func(c core, now when.Instant) { leaves <- c.Leaves(now, o) }) && <-leaves
 }
 
 // byAcks says why a node without leases refuses what rests on one.

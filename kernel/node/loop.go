@@ -22,6 +22,7 @@ type core interface {
 	Deadline() when.Instant
 	Status(now when.Instant) mesh.Status
 	Homes(now when.Instant) []mesh.HomeStatus
+	Leaves(now when.Instant, o id.Object) bool
 	AuthorityRow(now when.Instant) evidence.Line
 	CountersRow(now when.Instant) evidence.Line
 }

@@ -16,6 +16,7 @@ import (
 	"holdfast/kernel/node/web"
 	"holdfast/mesh"
 	"holdfast/mesh/evidence"
+	"holdfast/mesh/id"
 	"holdfast/mesh/when"
 )
 
@@ -47,6 +48,7 @@ func (c *fakeCore) Status(when.Instant) mesh.Status {
 
 func (c *fakeCore) Deadline() when.Instant                  { return c.due }
 func (c *fakeCore) Homes(when.Instant) []mesh.HomeStatus    { return nil }
+func (c *fakeCore) Leaves(when.Instant, id.Object) bool     { return false }
 func (c *fakeCore) AuthorityRow(when.Instant) evidence.Line { return evidence.Line{} }
 func (c *fakeCore) CountersRow(when.Instant) evidence.Line  { return evidence.Line{} }
 

@@ -9,11 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/mesh"
 	"holdfast/mesh/capability"
 	"holdfast/mesh/evidence"
 	"holdfast/mesh/home"
 	"holdfast/mesh/id"
+	"holdfast/mesh/refusal"
+	"holdfast/mesh/when"
 	"holdfast/mesh/wire"
 )
 
@@ -298,46 +299,129 @@ func TestTheLoopVerifiesNothingForTheNodesOwnClients(t *testing.T) {
 		a := w.boot(chip(t, rootEnv(), &root, true))
 		synctest.Wait()
 		forged := capability.Mint(token("lab-0", root, 1), stranger.key)
-		a.node.admitted.verified[0] = forged
+		a.node.admitted.remember(&forged, verifiedHere)
 		a.object("PUT", "lab-0", "x", "Authorization: Holdfast "+capability.Text(forged)).
 			says(t, 200, "mesh-route: ")
 	})
 }
 
+// TestTheHomeAloneVerifiesWhatIsForAnotherNode gives the door of one node another key: whatever it
+// verifies by itself fails.
+func TestTheHomeAloneVerifiesWhatIsForAnotherNode(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a, _ := w.pair()
+		here, there := namedFor(root, "here-"), namedFor(member, "there-")
+		a.node.mesh.Root = stranger.public()
+		auth := authorization(token(there, root, 2), root.key)
+		for range 2 {
+			a.object("PUT", there, "x", auth).says(t, 200, "mesh-route: ")
+		}
+		a.object("GET", there, "", auth, "Class: stale-ok").says(t, 401, "bad-capability: its signature")
+		// By now it is wary, which a token that the home has taken does not notice.
+		a.object("PUT", there, "x", auth).says(t, 200, "mesh-route: ")
+		a.object("PUT", here, "x", authorization(token(here, root, 2), root.key)).
+			says(t, 401, "bad-capability: its signature")
+	})
+}
+
+func TestAHomeFindsOneForgedTokenAndItsNeighbourTheOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a, m := w.pair()
+		there := namedFor(member, "there-")
+		forged := token(there, root, 2)
+		routed := func() (n uint64) {
+			a.node.loop.look(t.Context(), func(c core, now when.Instant) {
+				n, _ = c.CountersRow(now).GetUint("routes")
+			})
+			return n
+		}
+		offer := func() {
+			t.Helper()
+			forged.Serial++
+			a.object("PUT", there, "x", authorization(forged, stranger.key)).
+				says(t, 401, "bad-capability: its signature is not the authority's")
+		}
+		for range 2 {
+			before := routed()
+			for range 20 {
+				offer()
+			}
+			if got := routed() - before; got != 1 {
+				t.Errorf("%d of 20 got as far as the home, want 1", got)
+			}
+			<-time.After(time.Duration(waryMS) * time.Millisecond)
+		}
+		// An honest client notices nothing of it, and the object is new.
+		offer()
+		a.object("PUT", there, "x", authorization(token(there, root, 2), root.key)).
+			says(t, 200, "mesh-route: ", "Version: 1")
+		m.object("GET", there, "", authorization(token(there, member, 2), root.key)).
+			says(t, 200, "x", "Version: 1")
+	})
+}
+
 func TestATokenIsVerifiedOnceWhileItIsRemembered(t *testing.T) {
 	var a admission
-	minted := func(serial uint64) *mesh.Request {
+	minted := func(serial uint64) *[capability.Size]byte {
 		c := token("lab-0", root, 1)
 		c.Serial = serial
-		return &mesh.Request{Name: "lab-0", Op: wire.Stat, Capability: capability.Mint(c, root.key)}
+		text := capability.Mint(c, root.key)
+		return &text
 	}
-	judge := func(q *mesh.Request, by identity) string { return a.judge(q, root.id, by.public()) }
+	signed := func(text *[capability.Size]byte, by identity) bool {
+		return a.verify(0, text, by.public())
+	}
 	first := minted(0)
-	if wrong := judge(first, root); wrong != "" {
-		t.Fatal(wrong)
+	if !signed(first, root) {
+		t.Fatal("a good signature is refused")
 	}
 	// Against another key it would fail, if it were verified.
-	if wrong := judge(first, stranger); wrong != "" {
+	if !signed(first, stranger) {
 		t.Error("verified again")
 	}
-	for i := range uint64(verifiedMax) {
-		if wrong := judge(minted(1+i), root); wrong != "" {
-			t.Fatal(wrong)
+	// The word of another node does not count here.
+	if a.refused(0, minted(1), refusal.OK) || signed(minted(1), stranger) {
+		t.Error("what another node has taken is taken")
+	}
+	for i := range uint64(seenMax) {
+		if !signed(minted(1+i), root) {
+			t.Fatal("a good signature is refused")
 		}
 	}
-	for i := range uint64(verifiedMax) {
-		if wrong := judge(minted(1+i), stranger); wrong != "" {
-			t.Errorf("%d of %d tokens is forgotten too early", i, verifiedMax)
+	for i := range uint64(seenMax) {
+		if !signed(minted(1+i), stranger) {
+			t.Errorf("%d of %d tokens is forgotten too early", i, seenMax)
 		}
 	}
-	if wrong := judge(first, stranger); wrong == "" {
+	if signed(first, stranger) {
 		t.Error("remembered for ever")
 	}
-	if wrong := judge(minted(99), stranger); wrong == "" {
-		t.Error("what does not verify is let through")
+	for range 2 {
+		if signed(minted(99), stranger) {
+			t.Error("what does not verify is let through, or remembered")
+		}
 	}
-	if wrong := judge(minted(99), stranger); wrong == "" {
-		t.Error("what does not verify is remembered")
+}
+
+func TestWhatAnAnswerSaysOfAToken(t *testing.T) {
+	text := capability.Mint(token("lab-0", root, 1), root.key)
+	for w, want := range map[refusal.Word]standing{
+		refusal.OK:              goodAtHome,
+		refusal.BadCapability:   unseenWary,
+		refusal.VersionConflict: unseen,
+		refusal.NoRoute:         unseen,
+		refusal.UnknownOutcome:  unseen,
+	} {
+		var a admission
+		if found := a.refused(0, &text, w); found != (w == refusal.BadCapability) {
+			t.Errorf("%v: forged %v", w, found)
+		}
+		if got := a.standing(when.Instant(waryMS)-1, &text); got != want {
+			t.Errorf("%v: standing %d, want %d", w, got, want)
+		}
+		if got := a.standing(when.Instant(waryMS), &text); got == unseenWary {
+			t.Errorf("%v: wary after %d ms", w, waryMS)
+		}
 	}
 }
 
