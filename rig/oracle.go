@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"holdfast/rig/judge"
 	"holdfast/rig/report"
@@ -18,7 +19,7 @@ type selftestCommand struct {
 
 	Format string `default:"text" enum:"text,matrix" help:"Of the result: ${enum}, which is CSV."`
 
-	Broken string `placeholder:"IMAGE" help:"Run a kernel that is broken on purpose instead."`
+	Broken []string `placeholder:"IMAGE" help:"Run kernels that are broken on purpose instead."`
 
 	Seed *uint64 `help:"Of the runs with --broken; random when absent."`
 
@@ -29,8 +30,9 @@ type selftestCommand struct {
 func (*selftestCommand) Help() string {
 	return "Example: rig selftest --fault kill-peer. The journals of good runs are damaged in one " +
 		"way each, and the check that is there for it must notice; exit code 1 means that the " +
-		"verdict has a blind spot. With --broken, each fault (kill-peer when absent) is run on an " +
-		"image that was broken on purpose, and it is a blind spot when every check holds."
+		"verdict has a blind spot. With --broken a.elf,b.elf each fault (kill-peer when absent) is " +
+		"run on kernels that were broken on purpose, and it is a blind spot when every check holds; " +
+		"2 when nothing was violated and not everything could be judged."
 }
 
 // Validate refuses what the flags' types let through.
@@ -45,7 +47,7 @@ func (c *selftestCommand) Validate() error {
 
 // Run tests, and prints the tables.
 func (c *selftestCommand) Run(ctx context.Context) error {
-	if c.Broken != "" {
+	if len(c.Broken) > 0 {
 		return c.runBroken(ctx)
 	}
 	faults := scenario.Recorded()
@@ -86,41 +88,72 @@ func (c *selftestCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// runBroken runs faults on an image with which not every check may hold.
+// runBroken runs faults on images with none of which every check may hold. All images are looked at
+// before the first one runs.
 func (c *selftestCommand) runBroken(ctx context.Context) error {
 	chosen := faultFlags{Fault: c.Fault}
 	faults, err := chosen.faults()
 	if err != nil {
 		return err
 	}
-	s := session{keep: "always", sessionFlags: sessionFlags{
-		Image: c.Broken, RAM: "128M", Out: c.Out, Seed: c.Seed, Parallel: 1, Slow: 1,
-	}}
-	caught, trouble := 0, false
-	s.show = func(j *judged, folder string) error {
-		trouble = trouble || j.result.Exit == judge.CodeTrouble
-		if j.result.Exit != judge.CodeHeld {
-			caught++
+	for _, image := range c.Broken {
+		if _, err := inspect(image); err != nil {
+			return err
 		}
-		text := report.Style{Color: style(os.Stdout).Color, Quiet: true}
-		return j.result.WriteText(os.Stdout, j.fault.Proof, folder, text)
 	}
-	if err := s.prepare(ctx); err != nil {
+	var kernels selftest.Kernels
+	trouble := false
+	for _, image := range c.Broken {
+		kernel := strings.TrimSuffix(filepath.Base(image), filepath.Ext(image))
+		s := session{keep: "always", sessionFlags: sessionFlags{
+			Image: image, RAM: "128M", Out: c.Out, Seed: c.Seed, Parallel: 1, Slow: 1,
+		}}
+		s.show = func(j *judged, folder string) error {
+			kernels = append(kernels, selftest.KernelRun{Kernel: kernel, Result: j.result})
+			trouble = trouble || j.result.Exit == judge.CodeTrouble
+			if c.Format != "text" {
+				return nil
+			}
+			fmt.Printf("%s: ", kernel)
+			text := report.Style{Color: style(os.Stdout).Color, Quiet: true}
+			return j.result.WriteText(os.Stdout, j.fault.Proof, folder, text)
+		}
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+		for _, f := range faults {
+			if ctx.Err() == nil {
+				s.run(ctx, f, s.seed)
+			}
+		}
+		trouble = trouble || s.worst == judge.CodeTrouble
+	}
+	write := kernels.WriteText
+	if c.Format == "matrix" {
+		write = kernels.WriteMatrix
+	}
+	if err := write(os.Stdout); err != nil {
 		return err
 	}
-	for _, f := range faults {
-		if ctx.Err() == nil {
-			s.run(ctx, f, s.seed)
+	if ctx.Err() != nil || trouble {
+		return verdict(judge.CodeTrouble)
+	}
+	return c.verdictOn(kernels)
+}
+
+// verdictOn is what the fates of the kernels mean together.
+func (c *selftestCommand) verdictOn(kernels selftest.Kernels) error {
+	s := session{}
+	for _, kernel := range kernels.Names() {
+		switch kernels.FateOf(kernel) {
+		case selftest.Missed:
+			s.worsen(judge.CodeViolated)
+		case selftest.Open:
+			s.worsen(judge.CodeInconclusive)
 		}
 	}
-	fmt.Printf("the broken kernel was caught by %d of %d faults\n", caught, len(faults))
-	switch {
-	case ctx.Err() != nil || trouble:
-		return verdict(judge.CodeTrouble)
-	case s.worst == judge.CodeTrouble:
-		return &failure{judge.CodeTrouble, errors.New("a run could not be judged")}
-	case caught < len(faults):
-		return verdict(judge.CodeViolated)
+	if s.worst != judge.CodeHeld {
+		return verdict(s.worst)
 	}
 	return nil
 }

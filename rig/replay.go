@@ -102,7 +102,7 @@ func (c *replayCommand) one(
 	}
 	from, err := os.ReadFile(filepath.Join(folder, world.TapeFile(b.node, b.name)))
 	if errors.Is(err, fs.ErrNotExist) {
-		say("no tape: it is kept with rig run --record-steps, of a lab's node that runs for a second")
+		say("no tape: it is kept with rig run --record-steps, of a node that runs for a second")
 		return judge.CodeInconclusive
 	}
 	if err != nil {

@@ -31,22 +31,31 @@ func LinkerFlags(strip bool) string {
 	return flags
 }
 
+// Tags are the build tags of a node's image.
+const Tags = "nethttpomithttp2"
+
 // Build makes out, a stripped image of package pkg, with extra flags for go build. It runs in the
 // module that the working directory is in. On failure the error holds the compiler's output.
-func Build(pkg, out string, extra ...string) error { return build(pkg, out, true, extra) }
+func Build(pkg, out string, extra ...string) error { return build(pkg, out, true, nil, extra) }
 
 // BuildWithSymbols is Build without stripping: the same code at the same addresses.
 func BuildWithSymbols(pkg, out string, extra ...string) error {
-	return build(pkg, out, false, extra)
+	return build(pkg, out, false, nil, extra)
 }
 
-func build(pkg, out string, strip bool, extra []string) error {
+// BuildChanged is Build of a source that is not the tree's: changed has, for the path of a file of
+// the module, where the text is that takes its place.
+func BuildChanged(pkg, out string, changed map[string]string, extra ...string) error {
+	return build(pkg, out, true, changed, extra)
+}
+
+func build(pkg, out string, strip bool, changed map[string]string, extra []string) error {
 	folder, err := os.MkdirTemp("", "imagebuild")
 	if err != nil {
 		return fmt.Errorf("imagebuild: %w", err)
 	}
 	defer os.RemoveAll(folder)
-	args, err := patched(folder)
+	args, err := patched(folder, changed)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,9 +99,9 @@ const (
 	patchedAt = "build/gvisor"
 )
 
-// patched writes to a folder what the go command needs to build with the patches, and returns its
-// flags.
-func patched(folder string) (flags []string, err error) {
+// patched writes to a folder what the go command needs to build with the patches, and with files of
+// the caller's in the place of others, and returns its flags.
+func patched(folder string, changed map[string]string) (flags []string, err error) {
 	root, module, err := moduleFolders()
 	if err != nil {
 		return nil, err
@@ -117,6 +118,7 @@ func patched(folder string) (flags []string, err error) {
 			return nil, fmt.Errorf("imagebuild: %w", err)
 		}
 	}
+	maps.Copy(files, changed)
 	overlay, err := json.Marshal(map[string]any{"Replace": files})
 	if err != nil {
 		return nil, fmt.Errorf("imagebuild: %w", err)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"holdfast/internal/imagebuild"
 )
 
 // bench is a run: the tree, what to try on it, and where to put the changed files.
@@ -129,28 +131,58 @@ func (b *bench) tryMutant(ctx context.Context, m *mutant) row {
 
 // overlay writes a mutant's files beside the tree, and the list that puts them in its place.
 func (b *bench) overlay(m *mutant) (string, error) {
-	changed, err := m.apply(b.root)
+	replace, err := b.replace(m)
 	if err != nil {
 		return "", err
-	}
-	dir := filepath.Join(b.scratch, m.name)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return "", err
-	}
-	replace := map[string]string{}
-	for file, text := range changed {
-		at := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-			return "", err
-		}
-		replace[filepath.Join(b.root, filepath.FromSlash(file))] = at
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	at := filepath.Join(dir, "overlay.json")
+	at := filepath.Join(b.scratch, m.name, "overlay.json")
 	return at, os.WriteFile(at, list, 0o600)
+}
+
+// replace writes a mutant's files beside the tree, and says in the place of which ones they are.
+func (b *bench) replace(m *mutant) (map[string]string, error) {
+	changed, err := m.apply(b.root)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(b.scratch, m.name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	replace := map[string]string{}
+	for file, text := range changed {
+		at := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+		replace[filepath.Join(b.root, filepath.FromSlash(file))] = at
+	}
+	return replace, nil
+}
+
+// build makes a kernel of every mutant, NAME.elf in a folder, for the rig to run.
+func (b *bench) build() error {
+	if err := os.MkdirAll(b.images, 0o755); err != nil {
+		return err
+	}
+	for i := range b.mutants {
+		m := &b.mutants[i]
+		replace, err := b.replace(m)
+		if err != nil {
+			return err
+		}
+		image := filepath.Join(b.images, m.name+".elf")
+		err = imagebuild.BuildChanged("holdfast/kernel/image", image, replace, "-tags", imagebuild.Tags)
+		if err != nil {
+			return fmt.Errorf("mutant %s does not build: %w", m.name, err)
+		}
+		fmt.Fprintf(b.say, "%3d of %d  %s\n", i+1, len(b.mutants), image)
+	}
+	return nil
 }
 
 // try runs a level.

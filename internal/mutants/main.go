@@ -5,6 +5,8 @@
 //	go run ./internal/mutants -all               each mutant at every level
 //	go run ./internal/mutants -run lease -level unit,search
 //	go run ./internal/mutants -list              the mutants, and the levels with their commands
+//	go run ./internal/mutants -run quarantine -images build/broken
+//	                                             a kernel of each, for rig selftest --broken
 //
 // A mutant is a patch of the product's source that switches one rule off. It is applied by the
 // toolchain's -overlay: no file is changed, and the product has no switch, hook or build tag for
@@ -51,8 +53,8 @@ import (
 	"time"
 )
 
-const usage = "usage: mutants [-run REGEXP] [-level NAME,...] [-all] [-list] [-workers N] " +
-	"[-limit DURATION] [-quiet]"
+const usage = "usage: mutants [-run REGEXP] [-level NAME,...] [-all] [-list] [-images FOLDER] " +
+	"[-workers N] [-limit DURATION] [-quiet]"
 
 // options are what the command line asks for.
 type options struct {
@@ -61,6 +63,7 @@ type options struct {
 	all     bool // every level, also behind the first that catches
 	list    bool
 	quiet   bool
+	images  string // where kernels are built, in place of trying levels; "" for none
 	workers int
 	limit   time.Duration // of one level for one mutant
 }
@@ -93,6 +96,7 @@ func parseFlags(args []string) (options, error) {
 	flags.BoolVar(&o.all, "all", false, "every level for every mutant")
 	flags.BoolVar(&o.list, "list", false, "list mutants and levels")
 	flags.BoolVar(&o.quiet, "quiet", false, "no progress")
+	flags.StringVar(&o.images, "images", "", "build a kernel of each mutant into this folder")
 	flags.IntVar(&o.workers, "workers", runtime.NumCPU(), "mutants at a time")
 	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "the longest that a level may take")
 	if err := flags.Parse(args); err != nil {
@@ -156,6 +160,7 @@ func list(to io.Writer, o options) {
 }
 
 // run tries the tree, then every mutant, and prints the table. It reports whether all were caught.
+// When kernels are asked for it builds these, and tries nothing.
 func run(ctx context.Context, o options) (bool, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -169,6 +174,9 @@ func run(ctx context.Context, o options) (bool, error) {
 	b := &bench{options: o, root: root, scratch: scratch, began: time.Now(), say: os.Stderr}
 	if o.quiet {
 		b.say = io.Discard
+	}
+	if o.images != "" {
+		return true, b.build()
 	}
 	if err := b.tryTree(ctx); err != nil {
 		return false, err

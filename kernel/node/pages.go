@@ -71,13 +71,10 @@ func (n *Node) meshPage(ctx context.Context) web.Answer {
 // timesRow is the times by which this node is in its mesh, and what keeps an old home from
 // committing.
 func (n *Node) timesRow() evidence.Line {
-	t, fence := n.mesh.Timing, "lease"
-	if t.AcksAll {
-		fence = "acks"
-	}
+	t := n.mesh.Timing
 	return evidence.StatusLine("times").Span("heartbeat_ms", t.Heartbeat).
 		Span("suspect_ms", t.Suspect).Span("fail_ms", t.Fail).Span("lease_ms", t.WriteLease).
-		Str("fence", fence)
+		Str("fence", t.FencedBy())
 }
 
 // singlePage is GET /mesh of a node without a mesh.
@@ -178,7 +175,8 @@ func (n *Node) statsPage() web.Answer {
 
 // noTape answers for the tape of a node that keeps none.
 func noTape(uint64) web.Answer {
-	return web.Refuse(http.StatusNotFound, "not found: no tape is kept, mesh.lab is not tape")
+	return web.Refuse(http.StatusNotFound,
+		"not found: no tape is kept: neither mesh.lab nor mesh.acks is tape")
 }
 
 func (n *Node) epitaphPage() web.Answer {

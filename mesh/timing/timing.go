@@ -84,6 +84,20 @@ type Timing struct {
 	AcksAll bool
 }
 
+// What keeps an old home from committing: the words of FencedBy.
+const (
+	FenceLease = "lease" // its write lease is over before anybody else begins
+	FenceAcks  = "acks"  // nobody acknowledges its commits any more
+)
+
+// FencedBy names what keeps an old home from committing in a mesh with this timing.
+func (t Timing) FencedBy() string {
+	if t.AcksAll {
+		return FenceAcks
+	}
+	return FenceLease
+}
+
 // Default is the ADR's.
 var Default = Timing{Heartbeat: HeartbeatMS, Suspect: SuspectMS, Fail: FailMS,
 	WriteLease: WriteLeaseMS}

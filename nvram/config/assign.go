@@ -38,9 +38,7 @@ func (c *Config) Assignments() []string {
 	}
 	add(KeyLab, labText(c.Lab, c.Tape))
 	add(KeyTime, c.Timing.text())
-	if c.AcksAll {
-		add(KeyAcks, acksAll)
-	}
+	add(KeyAcks, acksText(c.AcksAll, c.Tape))
 	flag(KeyPprof, c.Pprof)
 	return list
 }
@@ -86,9 +84,20 @@ func (r Root) text() string {
 func labText(lab, tape bool) string {
 	switch {
 	case lab && tape:
-		return labTape
+		return withTape
 	case lab:
 		return "1"
+	}
+	return ""
+}
+
+// acksText has room for both for the same reason: without leases there is no lab.
+func acksText(acks, tape bool) string {
+	switch {
+	case acks && tape:
+		return withTape
+	case acks:
+		return acksAll
 	}
 	return ""
 }

@@ -69,7 +69,7 @@ func drawConfig(t *rapid.T) Config {
 			millis.Draw(t, "fail"), millis.Draw(t, "lease")}
 		c.AcksAll = rapid.Bool().Draw(t, "acks")
 	}
-	c.Tape = c.Lab && rapid.Bool().Draw(t, "tape")
+	c.Tape = (c.Lab || c.AcksAll) && rapid.Bool().Draw(t, "tape")
 	return c
 }
 
@@ -84,6 +84,7 @@ func FuzzConfig(f *testing.F) {
 		"mesh.acks=all\x00\x00",
 		"mesh.time=5000,6000,12000,6000\x00mesh.fail=1\x00mesh.route=1\x00mesh.lab=1\x00\x00",
 		"mesh.lab=tape\x00\x00",
+		"mesh.acks=tape\x00\x00",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -127,7 +128,7 @@ func TestTheLongestLegalEnvironmentsFit(t *testing.T) {
 	member.Peer = Peer{netip.MustParseAddr("192.168.200.211"), 65535}
 	member.Root.Key = aKey
 	acks := root
-	acks.Lab, acks.Tape, acks.AcksAll = false, false, true // the two do not go together
+	acks.Lab, acks.AcksAll = false, true // the two do not go together
 	for _, test := range []struct {
 		name   string
 		config Config
@@ -135,7 +136,7 @@ func TestTheLongestLegalEnvironmentsFit(t *testing.T) {
 	}{
 		{"authority", root, 294},
 		{"member", member, 245},
-		{"authority without leases", acks, 294},
+		{"authority without leases", acks, 295},
 	} {
 		e, err := test.config.Environment()
 		if err != nil {

@@ -10,7 +10,7 @@
 //	mesh.peer   address:port, or :port          no mesh                    no mesh
 //	mesh.epoch  1..4294967295                   1                          no mesh
 //	mesh.time   heartbeat,suspect,fail,lease ms the ADR's constants        no mesh
-//	mesh.acks   all                             commits under a lease, too no mesh
+//	mesh.acks   all, or "tape": and keep a tape commits under a lease, too no mesh
 //	mesh.allow  at most 4 node ids              admits nobody              admits nobody
 //	mesh.fail   1                               no failure detection       no failure detection
 //	mesh.route  1                               no routing                 no routing
@@ -120,7 +120,7 @@ type Config struct {
 	Fail    bool
 	Route   bool
 	Lab     bool
-	Tape    bool // of the protocol's steps; only with Lab
+	Tape    bool // of the protocol's steps; only with Lab or AcksAll
 	Pprof   bool
 	Epoch   uint64 // 1 to EpochMax; 0 when refused
 	Timing  Timing

@@ -179,6 +179,7 @@ var malformed = []struct {
 	{"mesh.time=5000,6000,12000,", ReasonNumber},
 	{"mesh.time=5000,6000,12000,6s", ReasonNumber},
 	{"mesh.acks=all", ""},
+	{"mesh.acks=tape", ""},
 	{"mesh.acks=", ReasonEmpty},
 	{"mesh.acks=1", ReasonWord},
 	{"mesh.acks=All", ReasonWord},

@@ -237,11 +237,11 @@ func parseFlag(flag *bool, v string) Reason {
 	return ""
 }
 
-// labTape is the value of mesh.lab with a tape.
-const labTape = "tape"
+// withTape is the value of mesh.lab, or of mesh.acks, with a tape.
+const withTape = "tape"
 
 func parseLab(c *Config, v string) Reason {
-	if v == labTape {
+	if v == withTape {
 		c.Lab, c.Tape = true, true
 		return ""
 	}
@@ -275,10 +275,11 @@ func parseTime(c *Config, v string) Reason {
 }
 
 func parseAcks(c *Config, v string) Reason {
-	if v != acksAll {
+	if v != acksAll && v != withTape {
 		return ReasonWord
 	}
 	c.AcksAll = true
+	c.Tape = c.Tape || v == withTape
 	return ""
 }
 

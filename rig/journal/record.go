@@ -81,7 +81,7 @@ type Run struct {
 	// Scenario is the text of the file that the fault was read from; empty for a fault of the rig's.
 	Scenario string `json:"scenario,omitempty"`
 	Nodes    []Node `json:"nodes"`
-	// Times is the authority's mesh.time; nil for the usual one.
+	// Times is the mesh's timing; nil, in a journal of an older rig, for the usual one.
 	Times *Times `json:"times_ms,omitempty"`
 	// Objects are the lab objects, lowest number first.
 	Objects []Object `json:"objects"`
@@ -93,6 +93,9 @@ type Times struct {
 	Suspect   int64 `json:"suspect"`
 	Fail      int64 `json:"fail"`
 	Lease     int64 `json:"lease"`
+	// Fence says what keeps an old home from committing, as the nodes' own answers do: "lease", or
+	// "acks", with which no lease gives a right. It is empty in a journal of an older rig.
+	Fence string `json:"fence,omitempty"`
 }
 
 // Node is one machine of a run.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/scenario"
@@ -37,6 +38,45 @@ func TestStoredRunsHaveTheirLatencies(t *testing.T) {
 		}
 		if got := strings.Join(parts, "; "); got != want {
 			t.Errorf("%s: %s\nwant %s", fault, got, want)
+		}
+	}
+}
+
+// TestWhatFencesARun is by its journal's word, and where it has none by its nodes'.
+func TestWhatFencesARun(t *testing.T) {
+	page := func(fence string) journal.Record {
+		return journal.Record{N: 2, Kind: journal.KindHTTP, Node: "n0", Boot: 1, HTTP: &journal.HTTP{
+			Method: "GET", Path: "/mesh", Status: 200, Body: "node id=none\ntimes heartbeat_ms=300 " +
+				"suspect_ms=600 fail_ms=1000 lease_ms=600 fence=" + fence + "\n"}}
+	}
+	leased := timing.OneSecond
+	leased.AcksAll = false
+	for name, c := range map[string]struct {
+		word    string
+		records []journal.Record
+		want    timing.Timing // zero: an error
+	}{
+		"the word of the journal": {timing.FenceAcks, nil, timing.OneSecond},
+		"another":                 {timing.FenceLease, []journal.Record{page("acks")}, leased},
+		"none, and no node's":     {"", nil, leased},
+		"none, but a node's":      {"", []journal.Record{page("acks")}, timing.OneSecond},
+		"none, but another's":     {"", []journal.Record{page("lease")}, leased},
+		"one that nobody knows":   {"hedge", nil, timing.Timing{}},
+		"no times":                {"no times", nil, timing.Default},
+		"no times, but a node's":  {"no times", []journal.Record{page("acks")}, timing.OneSecond},
+		"no times, but half":      {"no times", []journal.Record{page("")}, timing.Default},
+	} {
+		times := &journal.Times{Heartbeat: 300, Suspect: 600, Fail: 1_000, Lease: 600, Fence: c.word}
+		if c.word == "no times" {
+			times = nil
+		}
+		run, err := judge.New(append([]journal.Record{{N: 1, Kind: journal.KindRun,
+			Run: &journal.Run{Schema: journal.Schema, Times: times}}}, c.records...))
+		switch {
+		case (err != nil) != (c.want == timing.Timing{}):
+			t.Errorf("%s: error %v", name, err)
+		case err == nil && run.Times() != c.want:
+			t.Errorf("%s: %+v, want %+v", name, run.Times(), c.want)
 		}
 	}
 }

@@ -50,22 +50,69 @@ import (
 type Run struct {
 	Info    journal.Run
 	Records []journal.Record
-	Rows    []Row          // the evidence on all consoles, in the journal's order
-	End     journal.End    // Outcome is empty when the journal has no end
-	EndAt   journal.Time   // when the journal ends: nothing is known of later
-	Nodes   []id.Node      // the ids of Info.Nodes
+	Rows    []Row        // the evidence on all consoles, in the journal's order
+	End     journal.End  // Outcome is empty when the journal has no end
+	EndAt   journal.Time // when the journal ends: nothing is known of later
+	Nodes   []id.Node    // the ids of Info.Nodes
+	times   timing.Timing
 	hazards map[int]hazard // by record number, see Watch
 	names   map[id.Object]string
 }
 
 // Times is the timing that the run's mesh was given.
-func (r *Run) Times() timing.Timing {
-	given := r.Info.Times
-	if given == nil {
-		return timing.Default
+func (r *Run) Times() timing.Timing { return r.times }
+
+// timesOf is the timing of a run, which an older journal does not have, or not all of: there the
+// nodes' word counts.
+func timesOf(info journal.Run, records []journal.Record) (timing.Timing, error) {
+	given := info.Times
+	t, ok := timesTold(records)
+	if !ok {
+		t = timing.Default
 	}
-	return timing.Timing{Heartbeat: when.Span(given.Heartbeat), Suspect: when.Span(given.Suspect),
-		Fail: when.Span(given.Fail), WriteLease: when.Span(given.Lease)}
+	if given == nil {
+		return t, nil
+	}
+	acks := t.AcksAll
+	if given.Fence != "" {
+		acks = given.Fence == timing.FenceAcks
+	}
+	t = timing.Timing{Heartbeat: when.Span(given.Heartbeat), Suspect: when.Span(given.Suspect),
+		Fail: when.Span(given.Fail), WriteLease: when.Span(given.Lease), AcksAll: acks}
+	if given.Fence != "" && given.Fence != t.FencedBy() {
+		return t, fmt.Errorf("judge: no mesh is fenced by %q", given.Fence)
+	}
+	return t, nil
+}
+
+// timesTold is the timing that the first node tells of that tells one.
+func timesTold(records []journal.Record) (t timing.Timing, ok bool) {
+	for _, r := range records {
+		if r.Kind != journal.KindHTTP || r.HTTP.Path != "/mesh" || r.HTTP.Status != 200 {
+			continue
+		}
+		for line := range strings.Lines(r.HTTP.Body) {
+			if !strings.HasPrefix(line, "times ") {
+				continue
+			}
+			l, err := evidence.ParseStatus(strings.TrimSuffix(line, "\n"))
+			if err != nil {
+				continue
+			}
+			fence, _ := l.Get("fence")
+			t.AcksAll, ok = fence == timing.FenceAcks, true
+			for key, span := range map[string]*when.Span{"heartbeat_ms": &t.Heartbeat,
+				"suspect_ms": &t.Suspect, "fail_ms": &t.Fail, "lease_ms": &t.WriteLease} {
+				var has bool
+				*span, has = l.GetSpan(key)
+				ok = ok && has
+			}
+			if ok {
+				return t, true
+			}
+		}
+	}
+	return timing.Timing{}, false
 }
 
 // Row is one line of evidence on a node's console.
@@ -86,6 +133,10 @@ func New(records []journal.Record) (*Run, error) {
 	}
 	r := &Run{Info: *records[0].Run, Records: records, hazards: make(map[int]hazard),
 		names: make(map[id.Object]string)}
+	var err error
+	if r.times, err = timesOf(r.Info, records); err != nil {
+		return nil, err
+	}
 	for _, n := range r.Info.Nodes {
 		node, err := id.ParseNode(n.ID)
 		if err != nil {

@@ -2,6 +2,9 @@ package judge
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/rig/journal"
@@ -200,7 +203,11 @@ func (q *inquiry) stoppedServing(member, authority string) {
 		q.missing("%s answered nothing between the end of its lease and its removal", member)
 	}
 	q.cite(f.N, removals[0].N)
-	q.fact("%v in %s", words, seconds(until.Sub(over)))
+	var counts []string
+	for _, w := range slices.Sorted(maps.Keys(words)) {
+		counts = append(counts, fmt.Sprintf("%s %d", w, words[w]))
+	}
+	q.fact("%s in %s", strings.Join(counts, ", "), seconds(until.Sub(over)))
 }
 
 // word is the word of a refusal.

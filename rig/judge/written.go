@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,9 +64,9 @@ func Counted(name string, p RowPattern, times Times) Check {
 	case times.Most == 0:
 		claim = fmt.Sprintf("%v is never printed", p)
 	case times.Most == math.MaxInt:
-		claim = fmt.Sprintf("%v is printed at least %d times", p, times.Least)
+		claim = fmt.Sprintf("%v is printed at least %s", p, often(times.Least))
 	case times.Least == times.Most:
-		claim = fmt.Sprintf("%v is printed %d times", p, times.Least)
+		claim = fmt.Sprintf("%v is printed %s", p, often(times.Least))
 	}
 	return Check{Name: name, Source: ownSource, Claim: claim, ask: func(q *inquiry) {
 		rows := q.matching(p)
@@ -74,17 +75,28 @@ func Counted(name string, p RowPattern, times Times) Check {
 		}
 		switch {
 		case len(rows) > times.Most:
-			q.violated("%v is printed %d times, at most %d", p, len(rows), times.Most)
+			q.violated("%v is printed %s, at most %d", p, often(len(rows)), times.Most)
 			return
 		case len(rows) < times.Least:
 			q.missing("%v is printed %d times, not %d", p, len(rows), times.Least)
 			return
 		}
-		q.fact("%d times", len(rows))
+		q.fact("%s", often(len(rows)))
 		if times.Most < math.MaxInt {
 			q.watched() // one more might have followed
 		}
 	}}
+}
+
+// often says a number of times.
+func often(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
 }
 
 // Moment is an instant of a run: the first action of a name on a node, or between it and a peer, or

@@ -14,10 +14,11 @@ import (
 // board is what a run's journal says of its nodes so far. It asks nobody: what it has not heard of
 // it does not know, and shows as "-".
 type board struct {
-	nodes []nodeState
-	bands []band
-	names *strings.Replacer // ids to names
-	lease time.Duration     // how long a write lease lasts in this run
+	nodes  []nodeState
+	bands  []band
+	names  *strings.Replacer // ids to names
+	lease  time.Duration     // how long a write lease lasts in this run
+	leased bool              // it gives a right
 }
 
 // nodeState is a line of the board.
@@ -89,9 +90,10 @@ func (b *board) passed(from, to *nodeState, now time.Time) {
 }
 
 func (b *board) begin(run *journal.Run) {
-	b.lease = timing.WriteLeaseMS * time.Millisecond
+	b.lease, b.leased = timing.WriteLeaseMS*time.Millisecond, true
 	if run.Times != nil {
 		b.lease = time.Duration(run.Times.Lease) * time.Millisecond
+		b.leased = run.Times.Fence != timing.FenceAcks
 	}
 	var names []string
 	for _, n := range run.Nodes {
@@ -215,14 +217,14 @@ func (b *board) lines(now time.Time) []string {
 		lines = append(lines, fmt.Sprintf("  ## %s, for %.1f s", x.text, now.Sub(x.since).Seconds()))
 	}
 	for i := range b.nodes {
-		lines = append(lines, b.nodes[i].line(now))
+		lines = append(lines, b.nodes[i].line(now, b.leased))
 	}
 	return lines
 }
 
 // line is a node's: name, state, epoch, whether it may commit, what is left of its lease, and what
 // it said last.
-func (n *nodeState) line(now time.Time) string {
+func (n *nodeState) line(now time.Time, leased bool) string {
 	or := func(s string) string {
 		if s == "" {
 			return "-"
@@ -231,7 +233,9 @@ func (n *nodeState) line(now time.Time) string {
 	}
 	mutable := map[string]string{"1": "mutable", "0": "immutable"}[n.mutable]
 	lease := ""
-	if left := n.leaseAt.Sub(now); left > 0 {
+	if !leased {
+		lease = "none" // it gives no right
+	} else if left := n.leaseAt.Sub(now); left > 0 {
 		lease = fmt.Sprintf("%.1f+ s", left.Seconds()) // it may have been renewed since
 	} else if left := n.mayUntil.Sub(now); left > 0 && n.mutable != "0" {
 		lease = fmt.Sprintf("<%.1f s", left.Seconds()) // no more, by the frames that passed

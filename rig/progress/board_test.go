@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 	"holdfast/rig/scenario"
 )
@@ -212,4 +213,11 @@ func TestTheFramesSayHowLongALeaseCanLast(t *testing.T) {
 	lease(2.1, "<0.3 s")
 	b.see(journal.Record{Kind: journal.KindExit, Node: "n1", Exit: &journal.Exit{}}, at(2.2))
 	lease(2.2, "-") // it is off
+	b.nodes = nil
+	b.see(journal.Record{Kind: journal.KindRun, Run: &journal.Run{Nodes: []journal.Node{
+		{Name: "n0", Authority: true}, {Name: "n1"}},
+		Times: &journal.Times{Lease: 600, Fence: timing.FenceAcks}}}, at(0))
+	frame(2, "n1", "n0", "forwarded")
+	frame(2.1, "n0", "n1", "forwarded")
+	lease(2.1, "none")
 }

@@ -143,7 +143,7 @@ check within later 0s..1m of any ` + "`mesh-fail: failed`" + ` after row n0 ` +
 		"goes-on":  "at epoch 3 every object is committed through each of [n0]",
 		"removals": "once at most",
 		"no-fork":  "`mesh-fail: fork` is never printed",
-		"seen":     "`mesh-fail: suspect node=n1` at n0 is printed at least 1 times",
+		"seen":     "`mesh-fail: suspect node=n1` at n0 is printed at least once",
 		"twice":    "`mesh-fail: suspect` at n0 is printed 2 times",
 		"often":    "`mesh-fail: suspect` at n0 is printed at least 3 times",
 		"in-time":  "`mesh-fail: suspect` at n0 comes 6s to 6.5s after the impair of n1",

@@ -12,6 +12,7 @@ import (
 	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
+	"holdfast/rig/report"
 	"holdfast/rig/scenario"
 )
 
@@ -200,6 +201,46 @@ func TestTheTablesAreWritten(t *testing.T) {
 	}
 	if s := table.Survivors(); len(s) != 1 || s[0].Damage != "two" {
 		t.Errorf("survivors are %+v", s)
+	}
+}
+
+func TestWhatBecomesOfBrokenKernels(t *testing.T) {
+	checked := func(code judge.Code, fault string, a, b judge.Status) report.Result {
+		return report.Result{Fault: fault, Exit: code, Checks: []judge.Result{
+			{Name: fault, Status: a}, {Name: "common", Status: b}}}
+	}
+	kernels := Kernels{
+		{"lives", checked(judge.CodeHeld, "one", judge.Held, judge.Held)},
+		{"lives", checked(judge.CodeHeld, "two", judge.Held, judge.Held)},
+		{"sleeps", checked(open, "one", inconclusive, judge.Held)},
+		{"sleeps", checked(judge.CodeHeld, "two", judge.Held, judge.Held)},
+		{"dies", checked(open, "one", judge.Held, inconclusive)},
+		{"dies", checked(wrong, "two", inconclusive, violated)},
+	}
+	for kernel, want := range map[string]Fate{"lives": Missed, "sleeps": Open, "dies": Caught} {
+		if got := kernels.FateOf(kernel); got != want {
+			t.Errorf("%s is %v, want %v", kernel, got, want)
+		}
+	}
+	var text, matrix strings.Builder
+	if err := kernels.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := kernels.WriteMatrix(&matrix); err != nil {
+		t.Fatal(err)
+	}
+	const wantText = "  MISSED  lives\n            one: every check held\n" +
+		"            two: every check held\n  open    sleeps\n            one: inconclusive one\n" +
+		"            two: every check held\n  caught  dies\n            one: inconclusive common\n" +
+		"            two: violated common; inconclusive two\n1 of 3 broken kernels caught\n"
+	const wantMatrix = "kernel,fault,exit,one,common,two\nlives,one,0,held,held,\n" +
+		"lives,two,0,,held,held\nsleeps,one,2,inconclusive,held,\nsleeps,two,0,,held,held\n" +
+		"dies,one,2,held,inconclusive,\ndies,two,1,,violated,inconclusive\n"
+	if diff := cmp.Diff(wantText, text.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantMatrix, matrix.String()); diff != "" {
+		t.Errorf("matrix (-want +got):\n%s", diff)
 	}
 }
 

@@ -109,7 +109,7 @@ func (w *World) config(i int) config.Config {
 	if w.Configure != nil {
 		w.Configure(w.Cast, i, &conf)
 	}
-	conf.Tape = conf.Lab && w.Record
+	conf.Tape = w.Record && (conf.Lab || conf.AcksAll)
 	return conf
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/mesh/timing"
 	"holdfast/netstack"
 	"holdfast/nvram/config"
 	"holdfast/rig/journal"
@@ -85,6 +86,19 @@ func TestWhatIsNoTapeIsSaid(t *testing.T) {
 	}
 }
 
+// TestTheJournalHasTheTimesOfTheMesh also when they are the usual ones.
+func TestTheJournalHasTheTimesOfTheMesh(t *testing.T) {
+	usual := journal.Times{Heartbeat: 5_000, Suspect: 6_000, Fail: 12_000, Lease: 6_000,
+		Fence: timing.FenceLease}
+	if got := times(config.Timing{}, false); *got != usual {
+		t.Errorf("%+v, want %+v", *got, usual)
+	}
+	usual.Fence = timing.FenceAcks
+	if got := times(config.Timing{}, true); *got != usual {
+		t.Errorf("without leases %+v, want %+v", *got, usual)
+	}
+}
+
 // TestATapeComesOverTheNetwork has a guest answer in three parts.
 func TestATapeComesOverTheNetwork(t *testing.T) {
 	w, err := Open(t.Context(), Config{
@@ -102,7 +116,8 @@ func TestATapeComesOverTheNetwork(t *testing.T) {
 	if !w.config(0).Tape || !w.config(1).Tape {
 		t.Error("the nodes are not asked to keep a tape")
 	}
-	want := journal.Times{Heartbeat: 300, Suspect: 1200, Fail: 2400, Lease: 400}
+	want := journal.Times{Heartbeat: 300, Suspect: 1200, Fail: 2400, Lease: 400,
+		Fence: timing.FenceLease}
 	if got := w.Journal.Records()[0].Run.Times; got == nil || *got != want {
 		t.Errorf("the journal has the times %+v, want %+v", got, want)
 	}

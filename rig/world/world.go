@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
 	"holdfast/netstack"
 	"holdfast/nvram/config"
 	"holdfast/qemu"
@@ -189,11 +191,8 @@ func (w *World) describe(start time.Time) *journal.Run {
 		CPUs:     runtime.NumCPU(),
 		Slow:     w.Slow,
 	}
-	if t := w.config(0).Timing; t != (config.Timing{}) {
-		run.Times = &journal.Times{Heartbeat: t.Heartbeat.Milliseconds(),
-			Suspect: t.Suspect.Milliseconds(), Fail: t.Fail.Milliseconds(),
-			Lease: t.Lease.Milliseconds()}
-	}
+	authority := w.config(0)
+	run.Times = times(authority.Timing, authority.AcksAll)
 	for i, n := range w.Cast.Nodes {
 		run.Nodes = append(run.Nodes, journal.Node{
 			Name: n.Name, ID: n.ID.String(), Address: n.Address.String(), Authority: i == 0,
@@ -203,6 +202,19 @@ func (w *World) describe(start time.Time) *journal.Run {
 		run.Objects = append(run.Objects, journal.Object{Name: o.Name, ID: o.ID.String()})
 	}
 	return run
+}
+
+// times is a node's timing as the journal has it.
+func times(given config.Timing, acks bool) *journal.Times {
+	t := timing.Default
+	if given != (config.Timing{}) {
+		t = timing.Timing{Heartbeat: when.Span(given.Heartbeat.Milliseconds()),
+			Suspect: when.Span(given.Suspect.Milliseconds()), Fail: when.Span(given.Fail.Milliseconds()),
+			WriteLease: when.Span(given.Lease.Milliseconds())}
+	}
+	t.AcksAll = acks
+	return &journal.Times{Heartbeat: int64(t.Heartbeat), Suspect: int64(t.Suspect),
+		Fail: int64(t.Fail), Lease: int64(t.WriteLease), Fence: t.FencedBy()}
 }
 
 // trouble journals what went wrong on the rig's own side. It may be called from any goroutine.

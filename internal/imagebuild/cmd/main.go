@@ -14,7 +14,7 @@ import (
 func main() {
 	out := flag.String("o", "", "the image to write")
 	symbols := flag.Bool("symbols", false, "keep symbols and debugging information")
-	tags := flag.String("tags", "nethttpomithttp2", "build tags")
+	tags := flag.String("tags", imagebuild.Tags, "build tags")
 	usage.Parse("cmd [-symbols] [-tags LIST] -o FILE PACKAGE",
 		func() bool { return *out != "" && flag.NArg() == 1 })
 	build := imagebuild.Build

@@ -198,7 +198,7 @@ func (t *Timeline) newView(b *bands, node string, row judge.Row) {
 // write is when a node could commit: what it said, and for a member what the frames allow.
 func (t *Timeline) write(info journal.Node, node Node) []Band {
 	all := t.told(info, node)
-	if !info.Authority {
+	if !info.Authority && t.Leased {
 		all = append(all, t.possible(info.Name, node)...)
 	}
 	slices.SortStableFunc(all, func(a, b Band) int { return cmp.Compare(a.From, b.From) })
@@ -211,6 +211,12 @@ func (t *Timeline) write(info journal.Node, node Node) []Band {
 func (t *Timeline) told(info journal.Node, node Node) []Band {
 	texts := map[string]string{
 		Told: "may commit, as it says", Denied: "must not commit, as it says",
+	}
+	if !t.Leased {
+		texts = map[string]string{
+			Told:   "takes commits, as it says: each waits for all acknowledgements",
+			Denied: "takes no commits, as it says",
+		}
 	}
 	var all []Band
 	view := ""

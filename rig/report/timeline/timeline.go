@@ -20,6 +20,7 @@ import (
 // Timeline is one run.
 type Timeline struct {
 	Run    *judge.Run
+	Leased bool // a lease gives the right to commit, and not the acknowledgements of all
 	End    journal.Time
 	Nodes  []Node // as the run lists them
 	Faults []Band // what the rig did, by time; without the steps
@@ -53,7 +54,8 @@ const (
 	Viewed   = "view"
 )
 
-// The kinds of Node.Write, the right to commit.
+// The kinds of Node.Write, the right to commit. Without leases it is no right: such a node says
+// whether it takes commits, each of which all others have to acknowledge.
 const (
 	Told     = "told"     // the node said so
 	Possible = "possible" // no more can follow from the frames that passed: a lease at most
@@ -125,7 +127,7 @@ type Frame struct {
 
 // Of reads a run's journal.
 func Of(r *judge.Run) *Timeline {
-	t := &Timeline{Run: r, End: r.EndAt, Names: names(r)}
+	t := &Timeline{Run: r, Leased: !r.Times().AcksAll, End: r.EndAt, Names: names(r)}
 	for _, n := range r.Info.Nodes {
 		node := Node{Node: n}
 		node.Machine = machine(r, n.Name)

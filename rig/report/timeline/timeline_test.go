@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/internal/golden"
+	"holdfast/mesh/timing"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/scenario"
@@ -20,6 +21,21 @@ func stored(t *testing.T, name string) *judge.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
+	run, err := judge.New(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// given is a run that is kept for tests, as if its mesh had been given other times.
+func given(t *testing.T, name string, times journal.Times) *judge.Run {
+	t.Helper()
+	records, err := scenario.StoredRun(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records[0].Run.Times = &times
 	run, err := judge.New(records)
 	if err != nil {
 		t.Fatal(err)
@@ -71,19 +87,47 @@ func TestStoredRunsHaveTheirTimeline(t *testing.T) {
 // TestALeaseLastsAsLongAsInItsRun looks at the lease that the member had when it was cut off, in a
 // run of the usual times and in one that was given others.
 func TestALeaseLastsAsLongAsInItsRun(t *testing.T) {
-	run := stored(t, "partition")
-	last := func() (to journal.Time) {
-		cut := Of(run).Faults[0].From
-		for _, b := range Of(run).Node("n1").Write {
-			if b.Kind == Possible && b.From < cut {
+	last := func(run *judge.Run) (to journal.Time) {
+		line := Of(run)
+		for _, b := range line.Node("n1").Write {
+			if b.Kind == Possible && b.From < line.Faults[0].From {
 				to = max(to, b.To)
 			}
 		}
 		return to
 	}
-	usual := last()
-	run.Info.Times = &journal.Times{Heartbeat: 300, Suspect: 1_200, Fail: 2_400, Lease: 400}
-	if fast := last(); usual.Sub(fast) != 5_600*time.Millisecond {
+	usual := last(stored(t, "partition"))
+	fast := last(given(t, "partition", journal.Times{Heartbeat: 300, Suspect: 1_200, Fail: 2_400,
+		Lease: 400, Fence: timing.FenceLease}))
+	if usual.Sub(fast) != 5_600*time.Millisecond {
 		t.Errorf("the lease ends at %v, with the usual times at %v; want 5.6 s between", fast, usual)
+	}
+}
+
+// TestWithoutLeasesNoneIsDrawn looks at what a member of such a mesh says, in a run whose journal
+// is older than the word for it, and in one whose journal has it.
+func TestWithoutLeasesNoneIsDrawn(t *testing.T) {
+	for name, run := range map[string]*judge.Run{
+		"an old journal": stored(t, "kill-peer-second"),
+		"a new one": given(t, "kill-peer", journal.Times{Heartbeat: 300, Suspect: 600, Fail: 1_000,
+			Lease: 600, Fence: timing.FenceAcks}),
+	} {
+		line := Of(run)
+		if line.Leased {
+			t.Errorf("%s: leases are said to give a right", name)
+		}
+		said := false
+		for _, b := range line.Node("n1").Write {
+			if b.Kind == Possible || strings.Contains(b.Text, "may commit") {
+				t.Errorf("%s: %s at %v: %s", name, b.Kind, b.From, b.Text)
+			}
+			said = said || b.Kind == Told && strings.HasPrefix(b.Text, "takes commits")
+		}
+		if !said {
+			t.Errorf("%s: nothing is shown of what the member says", name)
+		}
+	}
+	if !Of(stored(t, "kill-peer")).Leased {
+		t.Error("leases are said to give no right in a run of the usual times")
 	}
 }

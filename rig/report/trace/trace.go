@@ -157,13 +157,17 @@ func (c *writer) bands(process, thread int, category string, bands []timeline.Ba
 
 func (c *writer) node(n *timeline.Node, process int) {
 	c.name(process, 0, n.Name)
+	right := "may commit"
+	if !c.t.Leased {
+		right = "takes commits"
+	}
 	for _, lane := range []struct {
 		thread int
 		name   string
 		bands  []timeline.Band
 	}{
 		{threadMachine, "machine", n.Machine}, {threadView, "view", n.Views},
-		{threadWrite, "may commit", only(n.Write, timeline.Told, timeline.Denied)},
+		{threadWrite, right, only(n.Write, timeline.Told, timeline.Denied)},
 		{threadFrames, "frames", nil}, {threadAnswers, "answers", nil},
 		{threadConsole, "console", nil},
 	} {
@@ -184,8 +188,10 @@ func (c *writer) node(n *timeline.Node, process int) {
 			thread++
 		}
 	}
-	c.name(process, thread, "lease possible")
-	c.bands(process, thread, "lease", only(n.Write, timeline.Possible))
+	if c.t.Leased {
+		c.name(process, thread, "lease possible")
+		c.bands(process, thread, "lease", only(n.Write, timeline.Possible))
+	}
 	c.answers(n, process)
 }
 

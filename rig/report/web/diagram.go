@@ -38,6 +38,7 @@ const longAnswer = time.Second
 // diagram is what diagram.tmpl shows.
 type diagram struct {
 	Height       int
+	Leased       bool // a lease gives the right to commit
 	Labels       []label
 	Ticks        []tick
 	Faults       []box
@@ -101,6 +102,7 @@ type builder struct {
 
 func newDiagram(t *timeline.Timeline) *diagram {
 	b := &builder{t: t, y: axisHeight, lines: make(map[string]int)}
+	b.d.Leased = t.Leased
 	b.ticks()
 	b.steps()
 	faults := b.faults()
@@ -234,12 +236,15 @@ func (b *builder) node(n timeline.Node) {
 	for _, v := range n.Views {
 		b.band(y, v, "view "+b.colour(v), v.Text)
 	}
-	y = b.row("may commit", "solid: it says so; outlined: the frames that passed allow a lease; "+
-		"hatched: it says that it must not; nothing: nobody asked")
+	y = b.row(b.right())
 	for _, w := range n.Write {
 		text := ""
-		if w.Kind == timeline.Denied {
+		switch {
+		case w.Kind != timeline.Denied || w.Instant(): // beside an instant it would stand in another band
+		case b.t.Leased:
 			text = "immutable"
+		default:
+			text = "takes none"
 		}
 		b.band(y, w, "write "+w.Kind, text)
 	}
@@ -260,6 +265,16 @@ func (b *builder) node(n timeline.Node) {
 	}
 	b.answers(n)
 	b.y += groupGap
+}
+
+// right is the lane of the right to commit, and its explanation.
+func (b *builder) right() (text, title string) {
+	if !b.t.Leased {
+		return "takes commits", "solid: it says so; hatched: it says that it does not; nothing: nobody " +
+			"asked. No lease gives a right: every commit waits for the acknowledgements of all"
+	}
+	return "may commit", "solid: it says so; outlined: the frames that passed allow a lease; " +
+		"hatched: it says that it must not; nothing: nobody asked"
 }
 
 // colour is the class of a view: each epoch has its own.

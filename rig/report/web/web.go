@@ -23,9 +23,12 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 
+	"holdfast/mesh/timing"
+	"holdfast/mesh/when"
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
 	"holdfast/rig/report"
@@ -166,10 +169,22 @@ func facts(in Input) []page.Fact {
 		{Name: "Began", Value: r.Wall.UTC().Format("2006-01-02 15:04:05 UTC")},
 		{Name: "Machines", Value: fmt.Sprintf("%d of %s, QEMU %s",
 			len(in.Run.Info.Nodes), r.RAM, r.QEMU)},
+		{Name: "Mesh", Value: mesh(in.Run.Times())},
 		{Name: "Image (SHA-256)", Value: prefix(r.Image, 16)},
 	}
 	return append(facts, page.Fact{Name: "Records", Value: fmt.Sprint(len(in.Run.Records))})
 }
+
+// mesh is a mesh's timing for people.
+func mesh(t timing.Timing) string {
+	text := "suspect " + seconds(t.Suspect) + ", failed " + seconds(t.Fail)
+	if t.AcksAll {
+		return text + ", no lease: all acknowledge"
+	}
+	return text + ", lease " + seconds(t.WriteLease)
+}
+
+func seconds(s when.Span) string { return strconv.FormatFloat(float64(s)/1e3, 'f', -1, 64) + " s" }
 
 func prefix(s string, n int) string {
 	if len(s) <= n {
