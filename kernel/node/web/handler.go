@@ -79,12 +79,12 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // inTurn answers when the turn of the client's address has come.
 func (h handler) inTurn(w http.ResponseWriter, r *http.Request) Answer {
-	g := r.Context().Value(guestKey{}).(*guest)
+	g := guestOf(r)
 	waited, err := g.turn(r.Context())
 	if err != nil {
 		return gaveUp
 	}
-	defer g.rest()
+	defer g.rest(false)
 	if waited {
 		renew(w)
 	}
@@ -231,9 +231,10 @@ func (h handler) step(w http.ResponseWriter, r *http.Request, digits string) Ans
 // body reads a request's body, or says what is wrong with it. A body may take as long to come as
 // its whole request: the time for the answer begins again behind it.
 func body(w http.ResponseWriter, r *http.Request) ([]byte, *Answer) {
-	Rest(r.Context())
+	g := guestOf(r)
+	g.rest(false)
 	b, err := io.ReadAll(io.LimitReader(r.Body, BodyMax+1))
-	Resume(r.Context())
+	g.resume(false)
 	switch {
 	case len(b) > BodyMax:
 		return nil, &tooLarge

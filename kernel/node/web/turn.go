@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,16 +15,18 @@ import (
 // at work at a time, from the moment that package http has read its head until its answer is made,
 // and what it waits for meanwhile (its body, the loop, another node) it waits for without the turn.
 //
-// That is a fair part where many are at work, and half of the processor where there is one other.
-// So what an address may work is bounded, too, while it has company: 1 in 2n of the time where n
-// addresses are there, which leaves half of it to the mesh. Time is that of the clock, in turns and
-// in writing answers: what others do meanwhile counts, so that an address gets less of a processor
-// that has more to do. An address that is alone is held back by its turn alone.
+// That leaves half of the processor to somebody who is one, too. So an address gives way to lighter
+// ones, too: its next turn comes when none of those that have worked less lately has a request
+// under way, or giveWay after its last one. Work is the time of turns and of writing answers by the
+// clock. All that is done meanwhile makes it longer, for everybody alike: it is compared, and never
+// held against a bound. An address that is alone, or the lightest, waits for nobody.
 const (
-	// stays is how long an address counts as being there after its last connection.
+	// giveWay is how long an address gives way before each of its turns, and for how long a request
+	// counts as under way: one that waits for another node does not hold up anybody for long.
+	giveWay = 250 * time.Millisecond
+	// stays is how long an address is remembered after its last connection, and half of its work
+	// longer than that.
 	stays = time.Second
-	// credit is how far an address may be ahead of its part: a page or two do not wait.
-	credit = 200 * time.Millisecond
 	// writeMost is what one write counts at most: whoever reads slowly does not work.
 	writeMost = 20 * time.Millisecond
 )
@@ -38,17 +41,21 @@ type room struct {
 }
 
 // guest is an address that has places, or had them until less than stays ago. Its room's mu guards
-// all of it.
+// all of it. What takes reading the clock is not kept up while it is alone.
 type guest struct {
 	room    *room
 	address string
 	places  int
 	left    time.Time // when it gave the last place back, if it has none
 
-	working bool      // one of its requests has the turn
-	since   time.Time // for how long; zero: it had no company then
-	waiting []*waiter // who wants the turn, in order
-	due     time.Time // when all that it has worked would have been its part
+	working bool          // one of its requests has the turn
+	since   time.Time     // for how long; zero: it was alone then
+	ended   time.Time     // when the turn before was over
+	waiting []*waiter     // who wants the turn, in order
+	under   int           // requests that are under way, without those whose body is awaited
+	newest  time.Time     // when the newest of them had its first turn
+	load    time.Duration // what it has worked lately
+	halved  time.Time     // as of when: half of it is forgotten every stays
 	timer   *time.Timer
 }
 
@@ -100,8 +107,8 @@ func (r *room) forget(now time.Time) {
 // was done before.
 func (g *guest) turn(ctx context.Context) (waited bool, err error) {
 	g.room.mu.Lock()
-	if !g.working && g.ahead() <= credit {
-		g.begin()
+	if !g.working && g.mayBegin() {
+		g.begin(false)
 		g.room.mu.Unlock()
 		return false, nil
 	}
@@ -120,24 +127,37 @@ func (g *guest) turn(ctx context.Context) (waited bool, err error) {
 	if i := slices.Index(g.waiting, w); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 	} else {
-		g.end() // it came just now
+		g.end(false) // it came just now
 	}
 	return true, ctx.Err()
 }
 
-// rest gives the turn to the next one.
-func (g *guest) rest() {
-	g.room.mu.Lock()
-	defer g.room.mu.Unlock()
-	g.end()
+// mayBegin reports whether the address need not give way. The caller holds mu.
+func (g *guest) mayBegin() bool {
+	if len(g.room.guests) == 1 {
+		return true // and is spared the time that it takes to read the clock
+	}
+	now := time.Now()
+	g.room.forget(now)
+	return g.patience(now) <= 0
 }
 
-// resume waits for the turn of a request that has had it: what has begun comes first, and does not
-// have to be the address's part.
-func (g *guest) resume() {
+// rest ends a turn. The request is still under way, or it is not.
+func (g *guest) rest(underWay bool) {
 	g.room.mu.Lock()
+	defer g.room.mu.Unlock()
+	g.end(underWay)
+}
+
+// resume waits for the turn of a request that has had it, and was under way meanwhile or was not:
+// what has begun comes first, and gives way to nobody.
+func (g *guest) resume(underWay bool) {
+	g.room.mu.Lock()
+	if !underWay {
+		g.comes()
+	}
 	if !g.working {
-		g.begin()
+		g.begin(true)
 		g.room.mu.Unlock()
 		return
 	}
@@ -151,96 +171,128 @@ func (g *guest) resume() {
 	<-w.ready
 }
 
-// begin begins a turn. The caller holds mu, of these four as well.
-func (g *guest) begin() {
-	g.working, g.since = true, time.Time{}
-	if len(g.room.guests) < 2 {
-		return // alone, and spared the time that it takes to read the clock
+// comes counts a request that is under way from now on. The caller holds mu, of all that follow as
+// well.
+func (g *guest) comes() {
+	g.under++
+	if len(g.room.guests) > 1 {
+		g.newest = time.Now()
 	}
-	now := time.Now()
-	if g.room.forget(now); len(g.room.guests) > 1 {
-		g.since = now
+}
+
+// begin begins a turn.
+func (g *guest) begin(begun bool) {
+	if !begun {
+		g.comes()
+	}
+	g.working, g.since = true, time.Time{}
+	if len(g.room.guests) > 1 {
+		g.since = time.Now()
 	}
 }
 
 // end ends a turn.
-func (g *guest) end() {
+func (g *guest) end(underWay bool) {
 	if !g.working {
 		panic("web: the end of a turn that nobody has")
 	}
 	g.working = false
 	if !g.since.IsZero() {
-		g.worked(time.Since(g.since))
+		g.ended = time.Now()
+		g.worked(g.ended, g.ended.Sub(g.since))
+	}
+	if !underWay {
+		g.under--
 	}
 	g.next()
+	for _, o := range g.room.guests {
+		if o != g {
+			o.next()
+		}
+	}
 }
 
-// next has the next one begin, now or when the address is no longer ahead of its part.
+// next has the next one begin, now or when the address need not give way any more.
 func (g *guest) next() {
 	if g.working || len(g.waiting) == 0 {
 		return
 	}
 	w := g.waiting[0]
-	if over := g.ahead() - credit; over > 0 && !w.begun {
-		if g.timer == nil {
-			g.timer = time.AfterFunc(over, func() {
-				g.room.mu.Lock()
-				defer g.room.mu.Unlock()
-				g.next()
-			})
-		} else {
-			g.timer.Reset(over)
+	if !w.begun {
+		if d := g.patience(time.Now()); d > 0 {
+			g.wake(d)
+			return
 		}
-		return
 	}
 	g.waiting = slices.Delete(g.waiting, 0, 1)
-	g.begin()
+	g.begin(w.begun)
 	close(w.ready)
 }
 
-// worked notes what an address has worked.
-func (g *guest) worked(d time.Duration) {
-	now := time.Now()
-	if g.due.Before(now) {
-		g.due = now
+// wake calls next after a time.
+func (g *guest) wake(d time.Duration) {
+	if g.timer != nil {
+		g.timer.Reset(d)
+		return
 	}
-	g.due = g.due.Add(d * time.Duration(2*len(g.room.guests)))
+	g.timer = time.AfterFunc(d, func() {
+		g.room.mu.Lock()
+		defer g.room.mu.Unlock()
+		g.next()
+	})
 }
 
-// ahead is by how much an address is ahead of its part. The caller holds mu.
-func (g *guest) ahead() time.Duration {
-	if g.due.IsZero() {
+// patience is for how long the address still has to give way, unless those who are lighter are done
+// before.
+func (g *guest) patience(now time.Time) time.Duration {
+	d := g.ended.Add(giveWay).Sub(now)
+	if d <= 0 {
 		return 0
 	}
-	d := time.Until(g.due)
-	if d <= 0 {
-		g.due = time.Time{}
+	g.worked(now, 0)
+	for _, o := range g.room.guests {
+		if o.under > 0 && now.Sub(o.newest) < giveWay {
+			if o.worked(now, 0); o.load < g.load {
+				return d
+			}
+		}
 	}
-	return d
+	return 0
+}
+
+// worked adds to what an address has worked, as of now.
+func (g *guest) worked(now time.Time, d time.Duration) {
+	if n := now.Sub(g.halved) / stays; n > 0 {
+		g.load >>= min(n, 63)
+		g.halved = now
+	}
+	g.load += d
 }
 
 // written notes how long an address was written to.
 func (g *guest) written(d time.Duration) {
 	g.room.mu.Lock()
 	defer g.room.mu.Unlock()
-	g.worked(min(d, writeMost))
+	g.worked(time.Now(), min(d, writeMost))
 }
 
 // guestKey is under what the context of a request has its guest.
 type guestKey struct{}
+
+func guestOf(r *http.Request) *guest { return r.Context().Value(guestKey{}).(*guest) }
 
 // Rest gives the turn of the request with this context to the next one of its address, for as long
 // as it waits for something, and Resume waits until it has the turn again. A context of no request
 // is none's turn, and nothing happens.
 func Rest(ctx context.Context) {
 	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
-		g.rest()
+		g.rest(true)
 	}
 }
 
 // Resume is described at Rest.
 func Resume(ctx context.Context) {
 	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
-		g.resume()
+		g.resume(true)
 	}
 }

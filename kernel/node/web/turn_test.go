@@ -129,15 +129,18 @@ func TestWhatARequestWaitsForItWaitsForWithoutATurn(t *testing.T) {
 // pageTime is how much time the busy page takes.
 const pageTime = 20 * time.Millisecond
 
-// slack is how many busy pages an address may be ahead, and how many more the end of a flood finds.
-const slack = int(credit/pageTime) + AddressMax + 1
-
-// busy is a site whose page takes time.
-func busy() Site {
+// busy is a site whose /mesh/stats takes time, and whose objects wait so long for another node.
+func busy(wait time.Duration) Site {
 	site := text()
 	site.Stats = func() Answer {
 		<-time.After(pageTime)
 		return Page("stats\n")
+	}
+	site.Object = func(ctx context.Context, _ mesh.Request) Answer {
+		Rest(ctx)
+		defer Resume(ctx)
+		<-time.After(wait)
+		return Page("stored\n")
 	}
 	return site
 }
@@ -172,59 +175,76 @@ func (w *world) flood(host *memnet.Host, length time.Duration) (answers int) {
 	return answers
 }
 
-func TestAnAddressWithCompanyHasItsPart(t *testing.T) {
+func TestAnAddressGivesWayToLighterOnes(t *testing.T) {
 	const length = 10 * time.Second
 	const whole = int(length / pageTime)
-	for others := range 4 {
-		inWorld(t, busy(), func(t *testing.T, w *world) {
+	tests := []struct {
+		name        string
+		every, wait time.Duration // a request each, which takes so long
+		least, most int           // pages of the flood
+	}{
+		{"to nobody", time.Hour, 0, whole, whole + AddressMax},
+		{"while a request is under way", 200 * time.Millisecond, 100 * time.Millisecond,
+			whole * 45 / 100, whole * 60 / 100},
+		{"for a while, each time", 50 * time.Millisecond, 100 * time.Millisecond,
+			int(length / (giveWay + pageTime)), int(length/(giveWay+pageTime)) + 2*AddressMax},
+		{"no longer to what takes long", time.Hour, length,
+			whole - int(giveWay/pageTime) - 1, whole + AddressMax},
+	}
+	for _, tt := range tests {
+		inWorld(t, busy(tt.wait), func(t *testing.T, w *world) {
 			var group sync.WaitGroup
 			ctx, cancel := context.WithCancel(t.Context())
-			for i := range others {
-				host := w.net.Host("10.7.0." + string(rune('1'+i)))
-				group.Go(func() {
-					// It comes twice a second, which is to be there all the time.
-					for ctx.Err() == nil {
-						c := w.dialFrom(host)
+			group.Go(func() {
+				<-time.After(pageTime) // the flood has begun
+				for ctx.Err() == nil {
+					group.Go(func() {
+						c := w.dialFrom(w.rig)
+						defer c.Close()
 						began := time.Now()
-						io.WriteString(c, request("GET /mesh", ""))
+						io.WriteString(c, ask("PUT /objects/a", "value"))
 						b, _ := io.ReadAll(c)
-						if !strings.HasSuffix(string(b), "mesh\n") || time.Since(began) != 0 {
-							t.Errorf("got %q after %v", b, time.Since(began))
+						if took := time.Since(began); !strings.HasSuffix(string(b), "stored\n") ||
+							took != tt.wait {
+							t.Errorf("%s: got %q after %v", tt.name, b, took)
 						}
-						c.Close()
-						<-time.After(stays / 2)
+					})
+					select {
+					case <-time.After(tt.every):
+					case <-ctx.Done():
 					}
-				})
-			}
-			synctest.Wait()
+				}
+			})
 			n := w.flood(w.net.Host("10.7.0.66"), length)
 			cancel()
 			group.Wait()
-			want := whole
-			if others > 0 {
-				want /= 2 * (others + 1)
-			}
-			if n < want || n > want+slack {
-				t.Errorf("with %d others it was answered %d times in %v, want %d to %d", others, n,
-					length, want, want+slack)
+			if n < tt.least || n > tt.most {
+				t.Errorf("gives way %s: %d pages in %v, want %d to %d", tt.name, n, length, tt.least,
+					tt.most)
 			}
 		})
 	}
 }
 
-func TestAnAddressIsHeldBackNoLongerThanItHasCompany(t *testing.T) {
-	inWorld(t, busy(), func(t *testing.T, w *world) {
-		host := w.net.Host("10.7.0.66")
-		w.send(request("GET /mesh", ""))
-		if n := w.flood(host, stays); n > int(stays/pageTime)/4+slack {
-			t.Errorf("%d answers beside somebody who has just left", n)
+func TestWorkIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, b := r.take("a"), r.take("b")
+		a.worked(time.Now(), 8*time.Second)
+		b.worked(time.Now(), time.Second)
+		<-time.After(3 * stays)
+		if a.worked(time.Now(), 0); a.load != time.Second {
+			t.Errorf("%v are left", a.load)
 		}
+		<-time.After(100 * stays)
+		if a.worked(time.Now(), 0); a.load != 0 {
+			t.Errorf("%v are left", a.load)
+		}
+		a.leave()
 		<-time.After(stays)
-		if n := w.flood(host, stays); n < int(stays/pageTime) {
-			t.Errorf("only %d answers, alone", n)
-		}
-		if n := len(w.server.room.guests); n != 1 {
-			t.Errorf("%d addresses are remembered", n)
+		b.mayBegin()
+		if len(r.guests) != 1 || r.crowd.Load() != 1 {
+			t.Errorf("%d addresses are remembered", len(r.guests))
 		}
 	})
 }
