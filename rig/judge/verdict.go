@@ -29,6 +29,17 @@ func (c Code) String() string {
 	panic("judge: no such exit code")
 }
 
+// Status is what the code says of the run as a whole, trouble being no answer.
+func (c Code) Status() Status {
+	switch c {
+	case CodeHeld:
+		return Held
+	case CodeViolated:
+		return Violated
+	}
+	return Inconclusive
+}
+
 // Verdict is the answers to all of a fault's checks.
 type Verdict struct {
 	Results []Result

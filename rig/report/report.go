@@ -210,19 +210,9 @@ func (r Result) WriteText(w io.Writer, proof, folder string, style Style) error 
 	if r.Exit == judge.CodeHeld {
 		exit = fmt.Sprintf("exit %d: all %d checks held", r.Exit, held)
 	}
-	fmt.Fprintf(&b, "  %s\n", style.status(statusOf(r.Exit), exit))
+	fmt.Fprintf(&b, "  %s\n", style.status(r.Exit.Status(), exit))
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func statusOf(c judge.Code) judge.Status {
-	switch c {
-	case judge.CodeHeld:
-		return judge.Held
-	case judge.CodeViolated:
-		return judge.Violated
-	}
-	return judge.Inconclusive
 }
 
 // columns are the widths of the text's first three.

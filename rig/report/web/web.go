@@ -65,7 +65,7 @@ func Write(w io.Writer, in Input) error {
 	proof := newProof(t, in.Result.Checks)
 	doc := page.Document{
 		Title: fmt.Sprintf("%s, seed %d", in.Result.Fault, in.Result.Seed),
-		Tone:  tone(in.Result.Exit), Word: word(in.Result),
+		Tone:  toneOf(in.Result.Exit.Status()), Word: word(in.Result),
 		Lead: lead(in), Facts: facts(in),
 		Style: string(style), Script: string(script),
 	}
@@ -92,17 +92,6 @@ func Write(w io.Writer, in Input) error {
 		doc.Sections = append(doc.Sections, s.section)
 	}
 	return doc.Write(w)
-}
-
-// tone is the colour of an exit code.
-func tone(c judge.Code) page.Tone {
-	switch c {
-	case judge.CodeHeld:
-		return page.Good
-	case judge.CodeViolated:
-		return page.Bad
-	}
-	return page.Open
 }
 
 // toneOf is the colour of a check's status.
