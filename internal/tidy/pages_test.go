@@ -122,6 +122,42 @@ func TestDecisionsAreNumberedAndListed(t *testing.T) {
 	}
 }
 
+// TestEveryDependencyIsExplained: docs/dependencies.md has a row for what go.mod requires, and for
+// nothing else.
+func TestEveryDependencyIsExplained(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		direct = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // others have "// indirect" behind it
+		row    = regexp.MustCompile("(?m)^\\| (`[^|]+)\\|")
+		module = regexp.MustCompile("`(\\S+/\\S+)`")
+	)
+	required := make(map[string]bool)
+	for _, m := range direct.FindAllStringSubmatch(string(mod), -1) {
+		required[m[1]] = true
+	}
+	if len(required) < 10 {
+		t.Fatalf("go.mod requires %v", required)
+	}
+	for _, cells := range row.FindAllStringSubmatch(string(page), -1) {
+		for _, m := range module.FindAllStringSubmatch(cells[1], -1) {
+			if !required[m[1]] {
+				t.Errorf("docs/dependencies.md explains %s, which go.mod does not require", m[1])
+			}
+			delete(required, m[1])
+		}
+	}
+	for name := range required {
+		t.Errorf("docs/dependencies.md says nothing of %s", name)
+	}
+}
+
 func TestWhatIsNotThereIsFound(t *testing.T) {
 	c := &catalogue{folders: []string{"mesh"}, names: map[string]bool{"sweep": true, "TestIt": true},
 		sources: map[string][]string{"a.go": {"package a", "func b() {"}},

@@ -114,9 +114,10 @@ func (r *Run) sentAgain() map[int]bool {
 }
 
 // readDone reads what an answer with ok says.
-func (run *Run) readDone(r journal.Record) (d done, err error) {
-	h := r.HTTP
-	d = done{n: r.N, node: r.Node, from: h.Sent, to: r.At, commit: h.Method == "PUT", value: h.Body}
+func (r *Run) readDone(record journal.Record) (d done, err error) {
+	h := record.HTTP
+	d = done{n: record.N, node: record.Node, from: h.Sent, to: record.At,
+		commit: h.Method == "PUT", value: h.Body}
 	if d.home, err = id.ParseNode(h.Header["home"]); err != nil {
 		return d, fmt.Errorf("no home: %w", err)
 	}
@@ -134,8 +135,8 @@ func (run *Run) readDone(r journal.Record) (d done, err error) {
 	switch {
 	case id.Node(request.Client) == d.home: // the node gave the request its own name
 		d.boot = request.Boot.String()
-	case run.has(r.Node) && run.ID(r.Node) == d.home:
-		d.boot = run.nonceAt(r.Node, r.At)
+	case r.has(record.Node) && r.ID(record.Node) == d.home:
+		d.boot = r.nonceAt(record.Node, record.At)
 	}
 	if d.commit {
 		d.value = h.Value

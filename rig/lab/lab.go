@@ -30,13 +30,13 @@ import (
 )
 
 const (
+	dayMS = 86_400_000
 	// tickMS is how often a watcher looks.
 	tickMS when.Span = 10
 	// patienceMS is how long after a crash the conviction is waited for.
 	patienceMS when.Span = 900_000
 	// flapMS: a peer that is marked down again within this time of its last return flaps.
 	flapMS when.Span = 60_000
-	dayMS            = 86_400_000
 )
 
 // Settings are what a comparison is made with.
