@@ -23,6 +23,7 @@ var sharedByClones = map[string]bool{
 	"lab.kept.data":                  true,
 	"authority.move.frame.Value":     true,
 	"authority.move.frame.Window":    true,
+	"member.former":                  true,
 	"member.incoming.Value":          true,
 	"member.incoming.Window":         true,
 }

@@ -23,7 +23,8 @@ func (n *Node) install(c view.Certificate, kept []id.Object) {
 	n.cert, n.digest = c, c.View.Digest()
 	n.state = Joined
 	n.member.lease.Zero()
-	n.member.echo, n.member.offer, n.member.torn = 0, offer{}, false
+	n.member.echo, n.member.offer = 0, offer{}
+	n.member.torn, n.member.former = false, nil
 	n.members.Install(n.now, &c.View, n.self)
 	if !newer {
 		return // the same epoch with another boot: nobody's homes or leases change

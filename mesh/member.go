@@ -37,6 +37,7 @@ type memberState struct {
 	incoming wire.Move // an object that is to become this node's, MoveEpoch 0 for none
 	offer    offer     // a newer view than the one that is installed
 	torn     bool      // records have been dropped that the next view will bring again
+	former   []proven  // while torn, what there was of them before: the view's certificate proves that
 }
 
 func (n *Node) memberLinkUp(s *session) {

@@ -23,6 +23,9 @@ import (
 //	JoinState{want}   --------->   Record{proof} ..., each acknowledged
 //	                  <---------   JoinReady{table}: that was all
 //
+// A joiner that is being sent another table drops its own, and has it here until it has installed
+// the view for which it learns: the authority may lose its memory before that.
+//
 // How new is new enough, the mark Activated says. An authority whose marks were lost does not know
 // it: a member that was removed long ago would bring its old state back. It waits until every node
 // that may be a member is there with a certificate, all at a time. Nobody else can hold a newer one
@@ -33,7 +36,7 @@ import (
 // proofMS is how long after its quarantine an authority waits for a prover that is still sending.
 const proofMS = 6_000
 
-// proven is a record that a joiner has sent as proof.
+// proven is a record that a joiner has sent as proof, or has to.
 type proven struct {
 	object id.Object
 	record record.Record
@@ -74,23 +77,40 @@ func (n *Node) giveProof(s *session) {
 	if !s.proving || n.state != Joining {
 		return
 	}
+	all := n.member.former
+	if !n.member.torn {
+		all = n.held()
+	}
 	whole := true
-	for i := range n.objects.All() {
-		o := &n.objects.All()[i]
-		r := o.Newest()
-		if r.IsZero() || slices.Contains(s.proved, r.Digest) {
+	var sum record.Sum
+	for i := range all {
+		p := &all[i]
+		r := &p.record
+		sum.Add(p.object, r)
+		if slices.Contains(s.proved, r.Digest) {
 			continue
 		}
 		whole = false
-		m := r.Message(wire.Record{Mode: wire.Proof, Object: o.ID, Home: n.self, Boot: n.c.Boot,
+		m := r.Message(wire.Record{Mode: wire.Proof, Object: p.object, Home: n.self, Boot: n.c.Boot,
 			AuthorityBoot: s.boot})
 		if !n.lend(s, m, r.Digest) {
 			return
 		}
 	}
 	if whole {
-		n.send(s, &wire.JoinReady{Nonce: s.joining, Table: n.tableBut(nil)})
+		n.send(s, &wire.JoinReady{Nonce: s.joining, Table: sum.Table()})
 	}
+}
+
+// held are the newest records here, by object.
+func (n *Node) held() (all []proven) {
+	for _, i := range n.objects.Sorted() {
+		o := &n.objects.All()[i]
+		if r := o.Newest(); !r.IsZero() {
+			all = append(all, proven{o.ID, *r})
+		}
+	}
+	return
 }
 
 // provers are the sessions whose joiners prove the newest epoch, and whether it pays to wait for

@@ -133,7 +133,7 @@ func compareObjects(a, b id.Object) int { return bytes.Compare(a[:], b[:]) }
 // dropUnkept drops the records that the offered table should say more about, when it turned out
 // after everything had been sent that this node has others.
 func (n *Node) dropUnkept(o *offer) {
-	n.member.torn = true
+	n.tear()
 	keeps := n.keepsIn(o)
 	for i := range n.objects.All() {
 		if row := &n.objects.All()[i]; !keeps(row) {
@@ -236,9 +236,17 @@ func (n *Node) joinState(s *session, m *wire.JoinState) {
 	s.learning = m.Nonce
 }
 
+// tear notes that this node is about to drop records that its certificate stands for. It goes on
+// having them for an authority that loses its memory before it has sent the others.
+func (n *Node) tear() {
+	if !n.member.torn {
+		n.member.torn, n.member.former = true, n.held()
+	}
+}
+
 // forgetRecords drops every record: those of a joiner never win.
 func (n *Node) forgetRecords() {
-	n.member.torn = true
+	n.tear()
 	for i := range n.objects.All() {
 		n.objects.All()[i].Replace(new(record.Record))
 	}
