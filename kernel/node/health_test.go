@@ -46,15 +46,13 @@ func TestPhiNeverMovesTheEpoch(t *testing.T) {
 		a, m := w.pair()
 		m.awaitLease()
 		<-time.After(time.Minute) // the models have learnt how regular the member is
-		heard := time.Now()
 		for {
-			age, _ := a.peerRow().GetSpan("silent_ms")
-			if age == 0 {
-				heard = time.Now()
+			if age, _ := a.peerRow().GetSpan("silent_ms"); age == 0 {
 				break
 			}
 			<-time.After(time.Millisecond)
 		}
+		heard := time.Now()
 		w.net.Cut(a.host, m.host)
 		<-time.After(time.Until(heard.Add((timing.FailMS - 100) * time.Millisecond)))
 		row := a.peerRow()

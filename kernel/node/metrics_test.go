@@ -21,7 +21,8 @@ import (
 func (r *running) scrape() map[string]*dto.MetricFamily {
 	r.w.t.Helper()
 	a := r.node.metricsPage()
-	if a.Status != http.StatusOK || a.Header.Get("Content-Type") != string(expfmt.FmtText) {
+	if a.Status != http.StatusOK || a.Header.Get("Content-Type") !=
+		string(expfmt.NewFormat(expfmt.TypeTextPlain)) {
 		r.w.t.Fatalf("%d, %v", a.Status, a.Header)
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
