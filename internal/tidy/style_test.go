@@ -15,6 +15,7 @@ const (
 	columnsMax  = 100 // a tab counts as one
 	functionMax = 70  // lines from func to the closing brace
 	fileMax     = 500 // lines
+	pageMax     = 800 // lines of a page, which people read from the top
 )
 
 // columns checks the width of Go code and of assembly.
@@ -34,14 +35,21 @@ func columns(f *file) []string {
 	return wrong
 }
 
-// lengths checks the lines of files and functions.
+// lengths checks the lines of pages, files and functions.
 func lengths(f *file) []string {
-	if f.syntax == nil {
+	most := fileMax
+	switch {
+	case strings.HasSuffix(f.path, ".md"):
+		most = pageMax
+	case f.syntax == nil:
 		return nil
 	}
 	var wrong []string
-	if n := strings.Count(f.content, "\n"); n > fileMax {
-		wrong = append(wrong, fmt.Sprintf("%s: %d lines, at most %d", f.path, n, fileMax))
+	if n := strings.Count(f.content, "\n"); n > most {
+		wrong = append(wrong, fmt.Sprintf("%s: %d lines, at most %d", f.path, n, most))
+	}
+	if f.syntax == nil {
+		return wrong
 	}
 	for _, d := range f.syntax.Decls {
 		fn, ok := d.(*ast.FuncDecl)
@@ -149,6 +157,7 @@ func TestStyleRulesCatchWhatTheyAreFor(t *testing.T) {
 			"package a\n\nfunc g() {\n" + lines(functionMax-1) + "}\n"},
 		"files": {lengths, "a.go", "package a\n" + strings.Repeat("\n", fileMax-1),
 			"package a\n" + strings.Repeat("\n", fileMax)},
+		"pages": {lengths, "a.md", strings.Repeat("\n", pageMax), strings.Repeat("\n", pageMax+1)},
 		"gofmt": {formatted, "a.go", "package a\n\nvar x = 1\n", "package a\nvar x  = 1\n"},
 		"sleeping tests": {sleeps, "a_test.go", "package a\n\nimport \"time\"\n\nvar _ = time.Now\n",
 			"package a\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n"},
