@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +16,30 @@ import (
 
 // PID returns QEMU's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Starved returns for how long QEMU's threads have been ready to run while this host ran something
+// else, all of them together and since each began; 0 where the host does not count it
+// (Documentation/scheduler/sched-stats.rst of Linux). A guest that is busy makes no headway
+// meanwhile, and its clock goes on.
+func (p *Process) Starved() time.Duration {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.PID()))
+	var all time.Duration
+	for _, f := range files {
+		text, _ := os.ReadFile(f) // the thread may have ended since
+		all += queued(string(text))
+	}
+	return all
+}
+
+// queued is the second of the three numbers of a thread's schedstat: nanoseconds on a run queue.
+func queued(schedstat string) time.Duration {
+	fields := strings.Fields(schedstat)
+	if len(fields) != 3 {
+		return 0
+	}
+	ns, _ := strconv.ParseInt(fields[1], 10, 64) // 0 of what is no number
+	return time.Duration(ns)
+}
 
 // Signal sends QEMU a signal; os.ErrProcessDone says that it has ended. SIGKILL is a power cut.
 // SIGSTOP and SIGCONT stall it: the guest's counter jumps by the time it was stopped, and a running

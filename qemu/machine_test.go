@@ -208,3 +208,14 @@ func TestOnlyTheLastOfQEMUsOutputIsKeptWithoutTheUsualRemark(t *testing.T) {
 		t.Errorf("kept %d bytes ending in %q", len(got), got[max(0, len(got)-40):])
 	}
 }
+
+func TestHowLongAThreadWasQueued(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"2500000 14715078 31\n": 14_715_078, "0 0 0\n": 0,
+		"": 0, "0 14715078": 0, "0 soon 31\n": 0, // hosts that do not count
+	} {
+		if got := queued(text); got != want {
+			t.Errorf("%q: %d ns, want %d", text, got, want)
+		}
+	}
+}

@@ -170,6 +170,9 @@ type Action struct {
 	// node's TCP took.
 	Offered uint64 `json:"offered,omitempty"`
 	Taken   uint64 `json:"taken,omitempty"`
+	// StarvedMS is for how many milliseconds of an attack the machine's QEMU was ready to run and
+	// this host ran something else.
+	StarvedMS int64 `json:"starved_ms,omitempty"`
 	// Done is when it had taken effect. One that ends a machine has when the attempt began: the
 	// machine's KindExit has the rest.
 	Done Time `json:"done_us"`

@@ -36,6 +36,9 @@ const (
 	heapMost   = 4 << 20
 	// servedMost is the longest that a lane may be without an answer of ok during an attack.
 	servedMost = 4 * time.Second
+	// starvedMost is the part of an attack, 1 in so many, for which the attacked machine's QEMU may
+	// have waited for this host: when it waited longer, nothing that came late is the node's doing.
+	starvedMost = 4
 )
 
 // Attacked asks whether the rig did what the run is about.
@@ -73,7 +76,7 @@ func StillJoined(epoch id.Epoch, attacked, other string) Check {
 		Name: "still-joined", Source: "issue Robust",
 		Claim: fmt.Sprintf("%s and %s stay joined at epoch %v", attacked, other, epoch),
 		ask: func(q *inquiry) {
-			report := q.violated
+			report := q.blame()
 			if late, _, ok := q.lateTicks(other); !ok || !q.watched() || late > 0 {
 				q.missing("%s, which nobody attacked, had %d late ticks", other, late)
 				report = q.missing
@@ -145,12 +148,33 @@ func Punctual(node, other string) Check {
 				q.missing("%d ticks of %s were late, but also %d of %s: the host had no time", late, node,
 					others, other)
 			case late > 0:
-				q.violated("%d ticks of %s came more than %v late", late, node, tickMost)
+				q.blame()("%d ticks of %s came more than %v late", late, node, tickMost)
 			default:
 				q.fact("none of %s; the latest since its start by %s", node, seconds(worst))
 			}
 		},
 	}
+}
+
+// blame is how what the attacked node did wrong is reported: as a violation, or as missing when the
+// host had no time for its machine.
+func (q *inquiry) blame() func(string, ...any) {
+	for _, r := range q.run.Records {
+		a := r.Action
+		if r.Kind != journal.KindAction || a.Name != journal.ActionAttack {
+			continue
+		}
+		starved := time.Duration(a.StarvedMS) * time.Millisecond
+		if starved <= a.Done.Sub(r.At)/starvedMost {
+			continue
+		}
+		return func(format string, args ...any) {
+			q.cite(r.N)
+			q.missing("%s; but %s's machine waited %s for this host during %s",
+				fmt.Sprintf(format, args...), r.Node, seconds(starved), a.Detail)
+		}
+	}
+	return q.violated
 }
 
 // lateTicks is how many ticks came too late between the first and the last answer of a node's
@@ -346,6 +370,7 @@ func (q *inquiry) honestServed(nodes []string) {
 		asked  int
 		ok     int
 	}
+	report := q.blame()
 	lanes := make(map[lane]*state)
 	var order []lane
 	for _, r := range q.run.Records {
@@ -365,7 +390,7 @@ func (q *inquiry) honestServed(nodes []string) {
 		if r.HTTP.Status != 200 {
 			continue
 		}
-		q.gap(l, s.served, r.At, s.n, r.N)
+		q.gap(l, s.served, r.At, s.n, r.N, report)
 		s.served, s.n = max(s.served, r.At), r.N
 		s.ok++
 	}
@@ -376,7 +401,7 @@ func (q *inquiry) honestServed(nodes []string) {
 			q.missing("%s was not asked for %s during the attacks", l.node, l.object)
 			continue
 		}
-		q.gap(l, s.served, end, s.n, s.n)
+		q.gap(l, s.served, end, s.n, s.n, report)
 		asked, ok = asked+s.asked, ok+s.ok
 	}
 	if len(order) == 0 {
@@ -387,7 +412,9 @@ func (q *inquiry) honestServed(nodes []string) {
 }
 
 // gap judges the time between two answers of ok.
-func (q *inquiry) gap(l lane, from, to journal.Time, before, after int) {
+func (q *inquiry) gap(
+	l lane, from, to journal.Time, before, after int, report func(string, ...any),
+) {
 	d := to.Sub(from)
 	if q.tightest == nil || servedMost-d < q.tightest.Slack {
 		q.tightest = &Margin{What: "longest without an ok", Value: d, Most: servedMost,
@@ -396,6 +423,6 @@ func (q *inquiry) gap(l lane, from, to journal.Time, before, after int) {
 	}
 	if d > servedMost {
 		q.cite(max(1, before), max(1, after))
-		q.violated("%s through %s was without an ok for %s, from %s", l.object, l.node, seconds(d), from)
+		report("%s through %s was without an ok for %s, from %s", l.object, l.node, seconds(d), from)
 	}
 }

@@ -14,6 +14,13 @@ func befell(from, to int, name string, offered uint64) journal.Record {
 			Done: journal.Time(to) * ms}}
 }
 
+// hungry is an attack on n0, whose machine waited so many milliseconds for the host meanwhile.
+func hungry(from, to int, waited int64) journal.Record {
+	r := befell(from, to, "trickle", 5)
+	r.Action.StarvedMS = waited
+	return r
+}
+
 // page is a node's answer to a GET, which took ten milliseconds.
 func page(at, node int, path, body string) journal.Record {
 	return journal.Record{At: journal.Time(at) * ms, Kind: journal.KindHTTP,
@@ -64,6 +71,9 @@ func TestThePairStaysJoined(t *testing.T) {
 		{"joined", with(), Held},
 		{"suspected", with(suspected), Violated},
 		{"suspected, on a host without time", with(suspected, ticks(2400, 4)), Inconclusive},
+		{"suspected, and starved", append([]journal.Record{hungry(900, 1000, 26)}, with(suspected)...),
+			Inconclusive},
+		{"joined, though starved", append([]journal.Record{hungry(900, 1000, 26)}, with()...), Held},
 		{"a view of epoch 3", with(installed(1500, 0, 3, 1400)), Violated},
 		{"rebooted", with(start(10), start(1500)), Violated},
 		{"joining", with(mesh(2300, 1, "2", "joining")), Violated},
@@ -90,6 +100,10 @@ func TestTicksComeInTime(t *testing.T) {
 		{"one late", with(4, 3), Violated},
 		{"one late here and there", with(4, 4), Inconclusive},
 		{"late where nobody attacked", with(3, 4), Held},
+		{"one late, and starved", append(with(4, 3)[:5], hungry(2200, 2300, 26), complete(9000)),
+			Inconclusive},
+		{"one late, and hardly starved", append(with(4, 3)[:5], hungry(2200, 2300, 25),
+			complete(9000)), Violated},
 		{"late within the bound", []journal.Record{health(100, 0, tickBucket, 3),
 			health(110, 1, 9, 3), health(2100, 0, tickBucket, 5), health(2110, 1, 9, 3),
 			complete(9000)}, Held},
@@ -159,6 +173,11 @@ func TestTheHonestAreServed(t *testing.T) {
 		{"too rarely", with(every(4001, 30_000), attack), Violated},
 		{"too rarely, on a host without time", with(every(4001, 30_000), attack, starved),
 			Inconclusive},
+		{"too rarely, and starved", with(every(4001, 30_000), attack, hungry(2000, 4000, 501)),
+			Inconclusive},
+		{"too rarely, and hardly starved", with(every(4001, 30_000), attack, hungry(2000, 4000, 500)),
+			Violated},
+		{"served, though starved", with(every(500, 30_000), attack, hungry(2000, 4000, 501)), Held},
 		{"not any more", with(every(500, 15_999), attack), Violated},
 		{"refused", with([]act{{from: 900, to: 950, version: 1}}, attack, refusal), Violated},
 		{"not asked", with(nil, attack), Inconclusive},

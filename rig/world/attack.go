@@ -29,7 +29,7 @@ func (w *World) Attack(ctx context.Context, node string, a attack.Attack) error 
 	if err := w.invite(); err != nil {
 		return err
 	}
-	at := time.Now()
+	at, starved := time.Now(), m.starved()
 	target := attack.Target{MAC: m.node.MAC(), Address: m.node.Address.Addr()}
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -39,12 +39,21 @@ func (w *World) Attack(ctx context.Context, node string, a attack.Attack) error 
 	watch.Wait()
 	action := journal.Action{
 		Name: journal.ActionAttack, Detail: a.Name, Offered: tally.Offered, Taken: tally.Taken,
+		StarvedMS: (m.starved() - starved).Milliseconds(),
 	}
 	w.journalDetail(m, action, at)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// starved is qemu.Process.Starved of the machine, 0 when it is off.
+func (m *machine) starved() time.Duration {
+	if m.process == nil {
+		return 0
+	}
+	return m.process.Starved()
 }
 
 // invite puts the stranger on the Ethernet.
