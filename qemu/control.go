@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,28 +16,30 @@ import (
 // PID returns QEMU's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Starved returns for how long QEMU's threads have been ready to run while this host ran something
-// else, all of them together and since each began; 0 where the host does not count it
-// (Documentation/scheduler/sched-stats.rst of Linux). A guest that is busy makes no headway
-// meanwhile, and its clock goes on.
+// Starved returns for how long, since it began, the guest's processor has been ready to run while
+// this host ran something else; 0 where the host does not count it (sched-stats.rst of Linux's
+// documentation of its scheduler). The guest makes no headway meanwhile, and its clock goes on. Its
+// processor is the thread of QEMU's that has run most.
 func (p *Process) Starved() time.Duration {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.PID()))
-	var all time.Duration
+	var most, starved time.Duration
 	for _, f := range files {
 		text, _ := os.ReadFile(f) // the thread may have ended since
-		all += queued(string(text))
+		if ran, waited := scheduled(string(text)); ran > most {
+			most, starved = ran, waited
+		}
 	}
-	return all
+	return starved
 }
 
-// queued is the second of the three numbers of a thread's schedstat: nanoseconds on a run queue.
-func queued(schedstat string) time.Duration {
-	fields := strings.Fields(schedstat)
-	if len(fields) != 3 {
-		return 0
+// scheduled is how long a thread has run and how long it has waited to run, in nanoseconds the first
+// two of the three numbers of its schedstat.
+func scheduled(schedstat string) (ran, waited time.Duration) {
+	var slices int
+	if n, _ := fmt.Sscan(schedstat, &ran, &waited, &slices); n != 3 {
+		return 0, 0
 	}
-	ns, _ := strconv.ParseInt(fields[1], 10, 64) // 0 of what is no number
-	return time.Duration(ns)
+	return ran, waited
 }
 
 // Signal sends QEMU a signal; os.ErrProcessDone says that it has ended. SIGKILL is a power cut.

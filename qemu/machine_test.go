@@ -209,13 +209,13 @@ func TestOnlyTheLastOfQEMUsOutputIsKeptWithoutTheUsualRemark(t *testing.T) {
 	}
 }
 
-func TestHowLongAThreadWasQueued(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"2500000 14715078 31\n": 14_715_078, "0 0 0\n": 0,
-		"": 0, "0 14715078": 0, "0 soon 31\n": 0, // hosts that do not count
+func TestHowLongAThreadRanAndWaited(t *testing.T) {
+	for text, want := range map[string][2]time.Duration{
+		"2500000 14715078 31\n": {2_500_000, 14_715_078}, "7 0 1\n": {7, 0},
+		"": {}, "7 14715078": {}, "7 soon 31\n": {}, // hosts that do not count
 	} {
-		if got := queued(text); got != want {
-			t.Errorf("%q: %d ns, want %d", text, got, want)
+		if ran, waited := scheduled(text); ran != want[0] || waited != want[1] {
+			t.Errorf("%q: ran %d ns, waited %d, want %d", text, ran, waited, want)
 		}
 	}
 }
