@@ -32,8 +32,8 @@ func (p *Process) Starved() time.Duration {
 	return starved
 }
 
-// scheduled is how long a thread has run and how long it has waited to run, in nanoseconds the first
-// two of the three numbers of its schedstat.
+// scheduled is how long a thread has run and how long it has waited to run: the first two, in
+// nanoseconds, of the three numbers of its schedstat.
 func scheduled(schedstat string) (ran, waited time.Duration) {
 	var slices int
 	if n, _ := fmt.Sscan(schedstat, &ran, &waited, &slices); n != 3 {
