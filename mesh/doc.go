@@ -26,7 +26,8 @@
 // changes), marks (what an authority must not forget), serve (being a home), commit (replicated
 // commits), copies (holding others' records), table (the records that a view stands for), proof
 // (the records of a restarted authority), stale (reads of copies), forward (requests between two
-// members), operation (being a client), labstep and move (the rig's handles), status (looking).
+// members), operation (being a client), labstep and move (the rig's handles), status and inspect
+// (looking), clone (one past, several futures: for the search), random (nonces).
 //
 // Every table is bounded. What the ADR (M2-ADR-0008) gets wrong is repaired by the rules L1 to L16
 // of spec/system.md section 9; a comment names the rule where the code obeys it.
