@@ -139,8 +139,13 @@ func (q *inquiry) rigClock(b Boundary, observer, victim string) {
 	from, to := clock.at(at)
 	to = min(to, row.Seen) // it was printed before it was read
 	// A node does not count the time in which it did not run itself as anybody's silence (rule L5).
-	stalled := q.stalled(observer, last.N, row.N)
-	q.margin(b.Word+" after", to.Sub(last.At), to.Sub(from)+stalled, b.After, b.After+lateMost)
+	// One that was kept from running for so long that it says so was for less, too, of which it does
+	// not tell: how late it was may be its host's doing.
+	value, unsharp := to.Sub(last.At), to.Sub(from)
+	if stalled := q.stalled(observer, last.N, row.N); stalled > 0 {
+		unsharp = max(unsharp+stalled, value-b.After)
+	}
+	q.margin(b.Word+" after", value, unsharp, b.After, b.After+lateMost)
 }
 
 // stalled is for how long a node did not run between two records, by its own account.

@@ -2,9 +2,15 @@ package judge
 
 import (
 	"fmt"
+	"time"
 
 	"holdfast/mesh/id"
+	"holdfast/rig/journal"
 )
+
+// toldMost is the longest that a member may be without the word that it is stale once the authority
+// hears it again, also when its session has to be made anew first.
+const toldMost = 25 * time.Second
 
 // ToldStale asks whether a member that was removed behind its back learns it from the authority
 // once they reach each other again, and not before (rule L9).
@@ -22,6 +28,9 @@ func ToldStale(epoch, current id.Epoch, member, authority string) Check {
 			for _, row := range all {
 				q.cite(row.N)
 			}
+			if len(all) == 0 && q.neverTold(cut, member, authority) {
+				return
+			}
 			row, ok := q.only(member, "epoch="+epoch.String(), "mesh-fail", "stale")
 			if !ok {
 				return
@@ -35,6 +44,24 @@ func ToldStale(epoch, current id.Epoch, member, authority string) Check {
 				q.session(cut, row, authority))
 		},
 	}
+}
+
+// neverTold violates when the member should have been told for certain: both hear each other again,
+// and nobody was kept from running.
+func (q *inquiry) neverTold(cut isolation, member, authority string) bool {
+	waited := q.run.EndAt.Sub(cut.healed.At)
+	heard := func(from, to string) bool {
+		last, ok := q.run.lastFrame(from, to, q.run.EndAt)
+		return ok && last.At > cut.healed.At
+	}
+	if cut.healed.Kind != journal.KindAction || waited <= toldMost || q.kept() ||
+		!heard(member, authority) || !heard(authority, member) {
+		return false
+	}
+	q.cite(cut.healed.N, len(q.run.Records))
+	q.violated("%s was not told by %s after the healing, at most %s", member, seconds(waited),
+		seconds(toldMost))
+	return true
 }
 
 // SameBoot asks whether a node went through the whole run without starting again.

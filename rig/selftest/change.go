@@ -222,6 +222,13 @@ func shiftFrom(records []journal.Record, first int, ms int64) []journal.Record {
 	return records
 }
 
+// longer has the run end so many milliseconds later.
+func longer(ms int64) func([]journal.Record) []journal.Record {
+	return func(records []journal.Record) []journal.Record {
+		return shiftFrom(records, len(records)-1, ms)
+	}
+}
+
 // both does two damages.
 func both(a, b func([]journal.Record) []journal.Record) func([]journal.Record) []journal.Record {
 	return func(records []journal.Record) []journal.Record { return b(a(records)) }

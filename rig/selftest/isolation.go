@@ -209,6 +209,10 @@ func refusalDamages() []damage {
 func healDamages() []damage {
 	return []damage{
 		{"nobody tells the member", drop(member, stale), "told-stale", inconclusive, open},
+		{"nobody tells the member for longer than it can take", both(drop(member, stale), longer(30_000)),
+			"told-stale", violated, wrong},
+		{"the same, and a host that kept a node from running", both(both(drop(member, stale),
+			longer(30_000)), after(member, confirmed, line(paused))), "told-stale", inconclusive, open},
 		{"a member that is told twice", again(member, stale), "told-stale", violated, wrong},
 		{"a member that is told another epoch", set(member, stale, "current", "4"),
 			"told-stale", violated, wrong},

@@ -92,7 +92,10 @@ func uptimeAtMost(most int) func([]journal.Record) []journal.Record {
 
 func killPeerDamages() []damage {
 	return slices.Concat(healthDamages(), joinDamages(), moveDamages(), detectDamages(),
-		fenceDamages(), stepDamages(), rejoinDamages(), bootDamages(), keptDamages())
+		fenceDamages(), stepDamages(), rejoinDamages(), bootDamages(), keptDamages(), []damage{
+			{"a root that is late, and was kept from running", both(moveFrame(-700),
+				ahead(root, suspect, paused)), "suspect-rig-clock", inconclusive, open},
+		})
 }
 
 // Short names for the tables.
@@ -106,6 +109,7 @@ const (
 	failed    = "mesh-fail: failed"
 	removed   = "mesh-fail: removed"
 	fence     = "reason=left-view"
+	paused    = "mesh-fail: paused ms=1400 kind=gap at=900"
 )
 
 func healthDamages() []damage {
@@ -124,7 +128,7 @@ func healthDamages() []damage {
 		{"a QEMU that ends by itself", after(root, suspect,
 			journal.Record{Kind: journal.KindExit, Exit: &journal.Exit{Text: "ended by killed"}}),
 			"no-reset", inconclusive, open},
-		{"a pause", after(member, confirmed, line("mesh-fail: paused ms=1400 kind=gap at=900")),
+		{"a pause", after(member, confirmed, line(paused)),
 			"no-pause", inconclusive, open},
 		{"lost console bytes", after(root, suspect,
 			line("[console: 12 bytes lost, receiver too slow]")), "console-complete",
