@@ -12,6 +12,7 @@ import (
 	"holdfast/board/enet"
 	"holdfast/kernel/sys"
 	"holdfast/netstack"
+	"holdfast/netstack/ack"
 )
 
 // Network brings up ENET1 and TCP/IP with this address; the zero gateway is none. The Ethernet
@@ -28,6 +29,6 @@ func Network(address netip.Prefix, gateway netip.Addr) (*netstack.Stack, error) 
 	if err != nil {
 		return nil, err
 	}
-	return netstack.New(port, netstack.Config{MAC: mac, Addr: address, Gateway: gateway,
+	return netstack.New(ack.New(port), netstack.Config{MAC: mac, Addr: address, Gateway: gateway,
 		Counter: netstack.Counter{Read: sys.Counter, Hz: sys.CounterHz()}})
 }
