@@ -41,7 +41,8 @@ func (f *Fault) HasTraffic() bool {
 //
 //	bin/rig run --fault every --seed 42 --out /tmp/runs
 //
-// as each run's events.jsonl, without the checks at its end.
+// as each run's events.jsonl, without the checks at its end. Of the figures that hostile asks for
+// only those are kept that a check reads.
 func StoredRun(fault string) ([]journal.Record, error) {
 	text, err := stored(fault)
 	if err != nil {
