@@ -56,7 +56,7 @@ GUEST := ./kernel ./kernel/sys ./kernel/image ./kernel/internal/... ./board/mmio
 
 .PHONY: help image rig-bin qemu-installed mkimage-installed flash qemu gdb-installed gdb rig \
 	test report-test test-host test-fuzz test-boot test-rig stdtest bench \
-	faults sweep search soak failovers soak-kernel mutants fuzz clean
+	faults sweep search search-long soak failovers soak-kernel mutants fuzz clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -142,6 +142,9 @@ sweep: ## every trouble of the network over real TCP in virtual time: who could 
 
 search: ## every schedule of a small mesh, second by second: no state may hold two homes
 	go run ./internal/searchall
+
+search-long: ## the schedules of search that take long to go through, for as many seconds as there is memory for
+	go run ./internal/searchall -long -memory 18
 
 soak: ## simulated worlds with every trouble, on every core, for SOAK
 	go run ./internal/soak -time $(SOAK)

@@ -4,6 +4,9 @@
 // without leases, and those whose leases others have as well, beside their commits. It prints a
 // table, and for a violation the shortest conversation that leads there.
 //
+// With -long it goes through those scopes only that can be searched for more seconds in more time,
+// and for so many.
+//
 // It keeps within a bound of memory: a scope that would go beyond it is stopped, and said not to be
 // searched.
 //
@@ -49,11 +52,12 @@ const (
 func main() {
 	only := flag.String("scope", "", "one scope only, by its name")
 	workers := flag.Int("workers", runtime.NumCPU(), "scopes at a time")
+	long := flag.Bool("long", false, "the scopes that take long, to their full depth")
 	memory := flag.Int64("memory", memoryGiB, "how many GiB it may take")
 	quiet := flag.Bool("quiet", false, "no progress")
 	var scopes []search.Scope
-	usage.Parse("searchall [-scope NAME] [-workers N] [-memory GIB] [-quiet]", func() bool {
-		scopes = selected(*only)
+	usage.Parse("searchall [-scope NAME] [-long] [-workers N] [-memory GIB] [-quiet]", func() bool {
+		scopes = selected(*only, *long)
 		return flag.NArg() == 0 && *workers > 0 && *memory > 0 && len(scopes) > 0
 	})
 	debug.SetMemoryLimit(*memory * gib)
@@ -73,12 +77,18 @@ func main() {
 	}
 }
 
-func selected(name string) []search.Scope {
+// selected are the scopes to be searched: all, or the one of that name; in the long search those
+// that have more to it.
+func selected(name string, long bool) []search.Scope {
 	var scopes []search.Scope
 	for _, s := range search.Scopes {
-		if name == "" || s.Name == name {
-			scopes = append(scopes, s)
+		if name != "" && s.Name != name || long && s.Long == 0 {
+			continue
 		}
+		if long {
+			s.Seconds = s.Long
+		}
+		scopes = append(scopes, s)
 	}
 	return scopes
 }

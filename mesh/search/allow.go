@@ -9,13 +9,14 @@ package search
 // there can be.
 
 // digits are the values that the parts of an allowance can have: how many there are of each.
-func (s *Scope) digits() [5]int {
-	return [...]int{1 + s.Events, 1 + s.Changes, 1 + s.Resets, 1 + s.Moves, 1 + int(bit(s.Early))}
+func (s *Scope) digits() [6]int {
+	return [...]int{1 + s.Events, 1 + s.Changes, 1 + s.Resets, 1 + s.Losses, 1 + s.Moves,
+		1 + int(bit(s.Early))}
 }
 
 // allowance is the number of what may still go wrong in w.
 func (c *cast) allowance(w *world) int {
-	values := [...]int{int(w.left.events), int(w.left.changes), int(w.left.resets),
+	values := [...]int{int(w.left.events), int(w.left.changes), int(w.left.resets), int(w.left.losses),
 		int(w.left.moves), int(bit(w.begins))}
 	n := 0
 	for i, of := range c.digits() {

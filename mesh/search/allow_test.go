@@ -46,6 +46,7 @@ func TestAllowancesLeaveNothingOut(t *testing.T) {
 		{Name: "events", Seconds: 2, Events: 2, Commits: true, Slow: true},
 		{Name: "everything", Seconds: 2, Events: 2, Changes: 2, Early: true},
 		{Name: "two sessions", Seconds: 6, Sessions: 2, Changes: 2, Resets: 1, Early: true},
+		{Name: "losses", Seconds: 9, Late: 1, Losses: 2},
 		{Name: "move", Seconds: 8, Moves: 1, Changes: 1, Early: true},
 		{Name: "replicate", Seconds: 4, Writes: 2, Changes: 2, Within: 2 * when.Second, Early: true},
 		{Name: "the ADR", Seconds: 12, Changes: 2, Early: true, ADR: true},

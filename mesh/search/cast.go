@@ -32,6 +32,7 @@ type cast struct {
 	interned table[*state] // the states of this second
 	frames   table[*frame] // and its frames, by a hash of their bytes
 	buf      []byte        // for encodings, kept for its memory
+	doing    doing         // the latest action
 	speaks   bool          // somebody reads what nodes say
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math/bits"
 
 	"holdfast/mesh"
 	"holdfast/mesh/when"
@@ -14,6 +15,7 @@ type doing struct {
 	sends []sent
 	wrong string
 	say   func(m int, line string) // of evidence; nil when nobody listens
+	after []link                   // memory for the links of its outcomes
 }
 
 // sent is a frame that leaves in this action. Which of them are lost is decided afterwards.
@@ -23,15 +25,18 @@ type sent struct {
 	frame   *frame
 }
 
-// do carries out a. A panic of a node is a violation like any other.
+// do carries out a, and returns what came of it, which is good until the next action is carried
+// out. A panic of a node is a violation like any other.
 func (c *cast) do(w *world, a action, say func(m int, line string)) (d *doing) {
-	d = &doing{c: c, w: *w, say: say}
+	d = &c.doing
+	links := append(d.w.links[:0], w.links...)
+	*d = doing{c: c, w: *w, say: say, sends: d.sends[:0], after: d.after}
+	d.w.links = links
 	defer func() {
 		if r := recover(); r != nil {
 			d.wrong = fmt.Sprintf("%s panics: %v", c.names[a.m], r)
 		}
 	}()
-	d.w.change()
 	d.w.begins = c.Early && (a.kind == advance || d.w.begins && a.kind.fault())
 	i := int(a.m)
 	m := &d.w.machines[i]
@@ -92,7 +97,7 @@ func (d *doing) onLink(i int, l *link, a action) {
 func (d *doing) deliver(m int, l *link, e int) {
 	session, queue := l.id, l.ends[e].queue
 	n := len(queue)
-	if d.c.Loss || d.c.Late > 0 {
+	if d.c.Loss || d.c.Losses > 0 || d.c.Late > 0 {
 		n = 1
 	}
 	l.ends[e].queue = queue[n:]
@@ -296,13 +301,29 @@ func (d *doing) kill(i int) {
 	d.w.sweep()
 }
 
-// outcome is the world when these of the frames that were sent are lost.
+// outcomes is how many ways there are in which frames of this action can be lost: numbers below it,
+// of those that may.
+func (d *doing) outcomes() int {
+	if d.c.Loss || d.w.left.losses > 0 {
+		return 1 << len(d.sends)
+	}
+	return 1
+}
+
+// may reports whether so many frames may be lost.
+func (d *doing) may(lost uint16) bool {
+	return d.c.Loss || bits.OnesCount16(lost) <= int(d.w.left.losses)
+}
+
+// outcome is the world when these of the frames that were sent are lost. Its links are the doing's,
+// until the next outcome: who keeps the world copies them.
 func (d *doing) outcome(lost uint16) world {
 	w := d.w
-	if len(d.sends) == 0 {
-		return w
+	if d.c.Losses > 0 {
+		w.left.losses -= uint8(bits.OnesCount16(lost))
 	}
-	w.change()
+	d.after = append(d.after[:0], w.links...)
+	w.links = d.after
 	for i, s := range d.sends {
 		if j := w.find(s.session); lost&(1<<i) == 0 && j >= 0 {
 			w.links[j].ends[s.end].post(s.frame)

@@ -1,6 +1,10 @@
 package search
 
-import "holdfast/mesh/when"
+import (
+	"slices"
+
+	"holdfast/mesh/when"
+)
 
 // Result is what a search has found.
 type Result struct {
@@ -30,6 +34,8 @@ type explorer struct {
 	second []batch // by number of actions
 	next   []batch
 	result Result
+
+	steps []action // what can follow the state that is gone on from, kept for its memory
 
 	visit func(*world) // is shown every state; nil for nobody
 
@@ -127,7 +133,8 @@ func (x *explorer) tell() {
 // expand goes from a world, reached by n actions, to all that can follow. In the last second time
 // does not go on.
 func (x *explorer) expand(r *reached, n int, last bool) {
-	for _, a := range x.actions(&r.world, nil) {
+	x.steps = x.actions(&r.world, x.steps[:0])
+	for _, a := range x.steps {
 		to := &x.second
 		if a.kind == advance {
 			if last {
@@ -143,12 +150,10 @@ func (x *explorer) expand(r *reached, n int, last bool) {
 			x.found(r.at, a, d.wrong)
 			return
 		}
-		outcomes := 1
-		if x.Loss {
-			outcomes <<= len(d.sends)
-		}
-		for lost := range outcomes {
-			a.lost = uint16(lost)
+		for lost := range d.outcomes() {
+			if a.lost = uint16(lost); !d.may(a.lost) {
+				continue
+			}
 			w := d.outcome(a.lost)
 			if wrong := x.reach(&w, r.at, a, n+1, to); wrong != "" {
 				x.found(r.at, a, wrong)
@@ -168,6 +173,7 @@ func (x *explorer) reach(w *world, from int32, by action, n int, to *[]batch) st
 	}
 	*had |= x.below[with]
 	x.result.States++
+	w.links = slices.Clone(w.links) // until now they were the latest action's
 	if x.visit != nil {
 		x.visit(w)
 	}

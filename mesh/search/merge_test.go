@@ -22,6 +22,7 @@ func TestMergedStatesHaveTheSameFuture(t *testing.T) {
 		{Name: "removal and a cut", Seconds: 9, Events: 1, Changes: 1, Early: true},
 		{Name: "two removals", Seconds: 18, Changes: 2, Early: true},
 		{Name: "late and lost", Seconds: 8, Late: 1, Loss: true},
+		{Name: "late and one lost", Seconds: 10, Late: 1, Losses: 1},
 		{Name: "move", Seconds: 6, Moves: 1, Changes: 1},
 		{Name: "newcomer", Seconds: 9, Third: Newcomer},
 		{Name: "twin", Seconds: 9, Third: Twin},
@@ -95,12 +96,13 @@ func (m *merger) following(w *world) []world {
 		if d.wrong != "" {
 			m.t.Fatal(d.wrong)
 		}
-		outcomes := 1
-		if m.Loss {
-			outcomes <<= len(d.sends)
-		}
-		for lost := range outcomes {
-			all = append(all, d.outcome(uint16(lost)))
+		for lost := range d.outcomes() {
+			if !d.may(uint16(lost)) {
+				continue
+			}
+			w := d.outcome(uint16(lost))
+			w.links = slices.Clone(w.links)
+			all = append(all, w)
 		}
 	}
 	return all

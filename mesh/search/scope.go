@@ -6,12 +6,14 @@ import "holdfast/mesh/when"
 type Scope struct {
 	Name    string
 	Seconds int // of true time, from a working pair on; at most SecondsMax
+	Long    int // the same where there is much more time to search in; 0 for no more than that
 
 	Sessions int // that a member's adapter has at the same time, at most 2; 0 means 1
 
 	// What the network does. Without any of these every frame arrives within the second in which it
 	// was sent, in the order of its session.
 	Loss    bool // any frame may be lost
+	Losses  int  // so many frames may be lost; of no use beside Loss
 	Late    int  // so many frames on their way to an end of a session may be late by any time
 	Changes int  // how often the network may change what it does with a session
 	Resets  int  // sessions that end at one end although both machines run
@@ -64,6 +66,7 @@ var Scopes = []Scope{
 	{Name: "loss", Seconds: 24, Loss: true},
 	{Name: "late", Seconds: 24, Late: 1, Mild: true},
 	{Name: "late-loss", Seconds: 12, Late: 1, Loss: true},
+	{Name: "late-losses", Seconds: 24, Late: 1, Losses: 1},
 	{Name: "events", Seconds: 24, Events: 2},
 	{Name: "event-change", Seconds: 24, Events: 1, Changes: 1, Early: true},
 	{Name: "event-changes", Seconds: 24, Events: 1, Changes: 2, Early: true},

@@ -28,7 +28,7 @@ func (c *cast) start() world {
 	}
 	w.begins = c.Early
 	w.left = budget{events: uint8(c.Events), changes: uint8(c.Changes), resets: uint8(c.Resets),
-		moves: uint8(c.Moves), writes: uint8(c.Writes)}
+		losses: uint8(c.Losses), moves: uint8(c.Moves), writes: uint8(c.Writes)}
 	if c.Third == Newcomer || c.Third == Twin {
 		w.left.boots = 1
 	}

@@ -29,6 +29,10 @@ type state struct {
 
 	steps   []step // taken at the true time below
 	stepsAt when.Span
+
+	judged   bool
+	rights   rights // if it has been judged: at the time below
+	rightsAt stepTime
 }
 
 // step is one that has been taken from a state.

@@ -76,7 +76,7 @@ const (
 )
 
 // budget is what may still go wrong, or be asked for.
-type budget struct{ events, changes, resets, moves, boots, writes uint8 }
+type budget struct{ events, changes, resets, losses, moves, boots, writes uint8 }
 
 // writes are the replicated commits of a world, all of one object.
 type writes struct {
@@ -111,9 +111,6 @@ func endOf(m int) int {
 func (w *world) find(s mesh.Session) int {
 	return slices.IndexFunc(w.links, func(l link) bool { return l.id == s })
 }
-
-// change gives the world links of its own, to be changed in place.
-func (w *world) change() { w.links = slices.Clone(w.links) }
 
 // sweep forgets the links that neither end has any more.
 func (w *world) sweep() {
