@@ -13,7 +13,8 @@
 // after the frames that arrive in it. A Scope says what may happen besides, in every combination up
 // to its numbers, in every second and, unless it says Early, at every point within it:
 //
-//   - any frame is lost; or so many frames are late, by any time, in the order of their session;
+//   - any frame is lost, or so many frames are; or so many are late, by any time, in the order of
+//     their session;
 //   - the network passes, holds, releases or loses what one or both ends of a session are sent, and
 //     changes that so often: a cut, a cut of one direction, a heal, frames held and released;
 //   - sessions end at one end; a member has two of them at a time, which overtake each other;
@@ -100,7 +101,7 @@
 // Counters that run at different rates. More than three machines, more objects than one for each
 // way in which these nodes can home one. Reads; requests that another node passes on to the home,
 // or that are repeated. Marks that are torn or wiped. Frames
-// that are damaged, repeated or overtake others of their session. Without Loss and Late, what has
+// that are damaged, repeated or overtake others of their session. Without losses and Late, what has
 // arrived at an end is taken in at once, and a reset or a dial takes no longer than the second.
 // Faults within a second, in the scopes that say Early. Troubles of different kinds together, where
 // no scope has both.

@@ -18,7 +18,11 @@ type rule struct {
 	of    encodeFunc            // is given the struct that the field is in
 }
 
-const resendMS = 1_000 // of package mesh
+// Of package mesh.
+const (
+	resendMS = 1_000
+	proofMS  = 6_000
+)
 
 // rules are the exceptions, by package, type and field.
 var rules = map[string]rule{
@@ -29,7 +33,7 @@ var rules = map[string]rule{
 	"mesh.Node.counted":      {skip: true}, // evidence
 	"mesh.Node.verified":     {skip: true}, // a cache
 	"mesh.Node.verifiedNext": {skip: true}, // of that
-	"mesh.Node.started":      {cap: timing.FailMS, where: quarantined},
+	"mesh.Node.started":      {cap: timing.FailMS + proofMS, where: quarantined},
 	"mesh.Node.authority":    {where: atAuthority},
 	"mesh.Node.member":       {where: atMember},
 	"mesh.session.key":       {skip: true}, // goes with peer
