@@ -270,6 +270,9 @@ func stamp() string { return time.Now().UTC().Format("20060102T150405Z") }
 func (s *session) finish(j *judged, folder string) {
 	if err := errors.Join(j.writeArtefacts(folder), j.keepChecks(folder)); err != nil {
 		s.complain(err)
+		if j.result.Exit != judge.CodeViolated {
+			j.result.Exit, j.result.Meaning = judge.CodeTrouble, judge.CodeTrouble.String()
+		}
 	}
 	shown := folder
 	if s.keep == "never" || s.keep == "fail" && j.result.Exit == judge.CodeHeld {
