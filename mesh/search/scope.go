@@ -66,7 +66,7 @@ var Scopes = []Scope{
 	{Name: "loss", Seconds: 24, Loss: true},
 	{Name: "late", Seconds: 24, Late: 1, Mild: true},
 	{Name: "late-loss", Seconds: 12, Late: 1, Loss: true},
-	{Name: "late-losses", Seconds: 24, Late: 1, Losses: 2, Mild: true},
+	{Name: "late-losses", Seconds: 24, Late: 1, Losses: 2},
 	{Name: "events", Seconds: 24, Events: 2},
 	{Name: "event-change", Seconds: 24, Events: 1, Changes: 1, Early: true},
 	{Name: "event-changes", Seconds: 24, Events: 1, Changes: 2, Early: true},
