@@ -3,17 +3,18 @@
 // was so for a time is a slice, a frame is an arrow between two of them, a check is an instant of
 // the rig at its newest proof.
 //
-// Perfetto's importer of this form leaves out what breaks these rules, without a word in the file's
-// own terms, so that they are kept here: slices of one thread nest or follow each other; a thread's
-// number is its own among all processes, because a thread's name is kept by it alone; a slice has a
-// length; an arrow begins and ends behind a slice of its thread. (Read in its sources,
-// src/trace_processor/importers/json and slice_tracker.cc of 2025.)
+// Perfetto leaves out, cuts or moves what breaks these rules, so that they are kept here: slices of
+// one thread nest or follow each other; a thread's number is its own among all processes, because a
+// thread's name is kept by it alone; a slice has a length; an arrow begins and ends behind a slice
+// of its thread; what a node did is on a thread, because asynchronous events are nobody's. (Read in
+// the sources of its version 58.2, src/trace_processor/importers/json and slice_tracker.cc.)
 //
 // It owns that file's form and never judges. Times are microseconds of the rig's clock, as in the
 // journal; what a guest printed stays text, since all of it goes through encoding/json.
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,6 +35,13 @@ const (
 	phaseStart   = "s" // of an arrow
 	phaseFinish  = "f"
 	phaseName    = "M" // of a process or a thread
+)
+
+// What an event of phaseName tells.
+const (
+	processName  = "process_name"
+	processOrder = "process_sort_index"
+	threadName   = "thread_name"
 )
 
 // event is one trace event.
@@ -67,13 +75,13 @@ const (
 	threadView
 	threadWrite
 	threadFrames
-	threadAnswers
 	threadConsole
-	threadPeers // one for each peer from here on
+	threadPeers // one for each peer from here on; the lease and the answers follow
 )
 
-// threadsMax is more threads than a process has.
-const threadsMax = 100
+// threadsMax is more threads than a process has: an answer under way is a TCP connection to one
+// address, and has a port of its own.
+const threadsMax = 1 << 16
 
 // frameLong is how long a frame's slice is, unless the thread's next one begins before: an arrow
 // needs something to begin and end at.
@@ -126,14 +134,19 @@ func Write(w io.Writer, t *timeline.Timeline, result report.Result) error {
 	return nil
 }
 
-// name names a process, or a thread of it unless that is 0.
+// name names a process, or a thread of it unless that is 0. Threads are shown in the order of their
+// numbers; processes have to be told to be, or the one with the most slices is the first.
 func (c *writer) name(process, thread int, name string) {
-	what := "process_name"
-	if thread > 0 {
-		what = "thread_name"
+	what := threadName
+	if thread == 0 {
+		what = processName
 	}
 	c.add(event{Name: what, Phase: phaseName, Process: process, Thread: thread,
 		Args: map[string]any{"name": name}})
+	if thread == 0 {
+		c.add(event{Name: processOrder, Phase: phaseName, Process: process,
+			Args: map[string]any{"sort_index": process}})
+	}
 }
 
 // bands adds slices, and instants for what took no time. Slices of one thread must nest or follow
@@ -168,8 +181,7 @@ func (c *writer) node(n *timeline.Node, process int) {
 	}{
 		{threadMachine, "machine", n.Machine}, {threadView, "view", n.Views},
 		{threadWrite, right, only(n.Write, timeline.Told, timeline.Denied)},
-		{threadFrames, "frames", nil}, {threadAnswers, "answers", nil},
-		{threadConsole, "console", nil},
+		{threadFrames, "frames", nil}, {threadConsole, "console", nil},
 	} {
 		c.name(process, lane.thread, lane.name)
 		c.bands(process, lane.thread, lane.name, lane.bands)
@@ -191,8 +203,9 @@ func (c *writer) node(n *timeline.Node, process int) {
 	if c.t.Leased {
 		c.name(process, thread, "lease possible")
 		c.bands(process, thread, "lease", only(n.Write, timeline.Possible))
+		thread++
 	}
-	c.answers(n, process)
+	c.answers(n, process, thread)
 }
 
 // only returns the bands of some kinds.
@@ -208,18 +221,23 @@ func only(bands []timeline.Band, kinds ...string) []timeline.Band {
 	return some
 }
 
-// answers are asynchronous: several requests can be under way.
-func (c *writer) answers(n *timeline.Node, process int) {
-	for _, a := range n.Answers {
-		for _, phase := range []string{"b", "e"} {
-			at := a.From
-			if phase == "e" {
-				at = a.To
-			}
-			c.add(event{Name: a.Text, Category: "answer " + string(a.Class), Phase: phase, At: at,
-				Process: process, Thread: threadAnswers, ID: a.N,
-				Args: map[string]any{"record": a.N}})
+// answers are requests, of which several can be under way: each stands on the first of the threads
+// from this one on whose last one is over. (As asynchronous events they would not be the node's:
+// Perfetto has one group for those of all processes, with a track for each text.)
+func (c *writer) answers(n *timeline.Node, process, thread int) {
+	sorted := slices.SortedStableFunc(slices.Values(n.Answers), func(a, b timeline.Answer) int {
+		return cmp.Compare(a.From, b.From)
+	})
+	var over []journal.Time // when the last answer of each thread is over
+	for _, a := range sorted {
+		free := slices.IndexFunc(over, func(at journal.Time) bool { return at <= a.From })
+		if free < 0 {
+			free = len(over)
+			over = append(over, 0)
+			c.name(process, thread+free, "answers")
 		}
+		over[free] = a.To
+		c.bands(process, thread+free, "answer "+string(a.Class), []timeline.Band{a.Band})
 	}
 }
 
