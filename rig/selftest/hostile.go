@@ -11,8 +11,7 @@ import (
 )
 
 // hostileDamages are what a node would leave that a stranger can drive out, slow down, fill up or
-// keep busy; and a rig that did not attack it. The exit code is that of a violation in all of them:
-// the stored run has one.
+// keep busy; and a rig that did not attack it.
 func hostileDamages() []damage {
 	const page = "GET " + judge.MetricsPath
 	made := func(name string) matches {
@@ -23,10 +22,10 @@ func hostileDamages() []damage {
 	names := attack.All()
 	return []damage{
 		{"an attack that was not made", leaveOut(made(names[0].Name)), "attacks-made",
-			inconclusive, wrong},
+			inconclusive, open},
 		{"wrong keys that were few", firstOf(made("wrong-keys"), func(r *journal.Record) {
 			r.Action.Offered = 1_000
-		}), "attacks-made", inconclusive, wrong},
+		}), "attacks-made", inconclusive, open},
 		{"a suspicion", after(root, "mesh-link: refused", line("mesh-fail: suspect node="+idOf(member)+
 			" epoch=2 silent_ms=6000 at=7000")), "still-joined", violated, wrong},
 		{"a node that is at another epoch in the end", lastAnswer(root, "GET /mesh", "role=", "epoch",
@@ -44,8 +43,7 @@ func hostileDamages() []damage {
 		{"an object that is not served while others attack", unserved(5_000), "honest-served",
 			violated, wrong},
 		{"a node that nobody asks for its figures", leaveOut(answered(root, page)), "memory-flat",
-			inconclusive, wrong},
-		{"a node that serves everybody all the while", served, "honest-served", held, wrong},
+			inconclusive, open},
 	}
 }
 
@@ -79,15 +77,4 @@ func unserved(ms int64) change1 {
 				r.HTTP.Sent < begin+journal.Time(ms*1000)
 		}))
 	}
-}
-
-// served has every commit answered with ok, in half the time that the answer took.
-func served(records []journal.Record) []journal.Record {
-	for i, r := range records {
-		h := r.HTTP
-		if h != nil && h.Method == "PUT" && (h.Status != 200 || r.At-h.Sent > 1_000_000) {
-			h.Status, records[i].At = 200, h.Sent+(r.At-h.Sent)/2
-		}
-	}
-	return records
 }
