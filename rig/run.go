@@ -7,8 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"holdfast/rig/journal"
 	"holdfast/rig/judge"
@@ -172,17 +171,19 @@ func (c *runCommand) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	var group errgroup.Group
-	group.SetLimit(c.Parallel)
+	slots := newSlots(c.Parallel)
+	var runs sync.WaitGroup
 	for _, f := range faults {
-		group.Go(func() error {
-			if ctx.Err() == nil {
-				s.run(ctx, f, s.seed)
-			}
-			return nil
+		release, err := slots.take(ctx, f)
+		if err != nil {
+			break
+		}
+		runs.Go(func() {
+			defer release()
+			s.run(ctx, f, s.seed)
 		})
 	}
-	group.Wait()
+	runs.Wait()
 	if err := out.close(); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type sessionFlags struct {
 
 	Seed *uint64 `help:"What the nodes' keys are drawn from; random when absent, and printed first."`
 
-	Parallel int `default:"1" help:"Runs at the same time."`
+	Parallel int `default:"1" help:"Runs at the same time; hostile has this host to itself."`
 
 	Timeout time.Duration `help:"Ends a run that takes longer; by its steps when absent."`
 

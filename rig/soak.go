@@ -104,16 +104,20 @@ func (s *soak) begin(ctx context.Context, faults []*scenario.Fault) {
 	}
 	var runs sync.WaitGroup
 	defer runs.Wait()
-	slots := make(chan struct{}, s.session.Parallel)
+	slots := newSlots(s.session.Parallel)
 	for n := 0; s.Count == 0 || n < s.Count; n++ {
 		for i, f := range faults {
-			slots <- struct{}{}
+			release, err := slots.take(ctx, f)
+			if err != nil {
+				return
+			}
 			if n+i > 0 && s.over(ctx, over) {
+				release()
 				return
 			}
 			runs.Go(func() {
+				defer release()
 				s.session.run(ctx, f, s.seed+uint64(n))
-				<-slots
 			})
 		}
 	}

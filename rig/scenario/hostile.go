@@ -30,6 +30,7 @@ func hostile() *Fault {
 		Proof: "whatever a stranger sent, the pair stayed joined, its ticks came in time, its memory " +
 			"stayed flat and the honest were served",
 		Nodes:     2,
+		Alone:     true,
 		Configure: allowInsider,
 		Steps:     slices.Concat(steps, againSteps(), endSteps()),
 		Checks: slices.Concat([]judge.Check{

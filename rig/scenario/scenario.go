@@ -34,6 +34,7 @@ type Fault struct {
 	Clone bool          // one more machine has the member's key
 	Long  bool          // runs for minutes
 	Short bool          // is a part of another fault, for those in a hurry
+	Alone bool          // keeps this host busy: nothing else is to run beside it
 	Text  string        // of the file that it was read from, when it is the user's
 	Times timing.Timing // of the nodes; zero: the ADR's
 	// Configure changes what the cast's i-th node is provisioned with; nil leaves it as it is.
