@@ -6,8 +6,9 @@
 // Perfetto leaves out, cuts or moves what breaks these rules, so that they are kept here: slices of
 // one thread nest or follow each other; a thread's number is its own among all processes, because a
 // thread's name is kept by it alone; a slice has a length; an arrow begins and ends behind a slice
-// of its thread; what a node did is on a thread, because asynchronous events are nobody's. (Read in
-// the sources of its version 58.2, src/trace_processor/importers/json and slice_tracker.cc.)
+// of its thread, and no other frame's slice begins with that; what a node did is on a thread,
+// because asynchronous events are nobody's. (Read in the sources of its version 58.2,
+// src/trace_processor/importers/json and slice_tracker.cc.)
 //
 // It owns that file's form and never judges. Times are microseconds of the rig's clock, as in the
 // journal; what a guest printed stays text, since all of it goes through encoding/json.
@@ -91,9 +92,13 @@ const frameLong journal.Time = 100 // us
 type writer struct {
 	t      *timeline.Timeline
 	events []event
-	// starts is when the slices of frames begin, by process, ascending.
+	// starts is when the slices of frames begin, by process, ascending; at says it of each.
 	starts map[int][]journal.Time
+	at     map[end]journal.Time
 }
+
+// end is one end of a frame, by its process and the frame's record.
+type end struct{ process, record int }
 
 // add takes an event. Its thread is numbered within its process.
 func (c *writer) add(e event) {
@@ -251,26 +256,43 @@ func (c *writer) process(node string) int {
 	return 0
 }
 
-// begins notes when the slices of frames begin.
+// begins settles when the slices of frames begin: in the order of their times, each a microsecond
+// after the one before on its thread at least. Of two that begin at one time Perfetto gives an
+// arrow to the wrong one. None arrives before it was sent.
 func (c *writer) begins() {
-	c.starts = make(map[int][]journal.Time)
+	type mark struct {
+		of      end
+		at      journal.Time
+		from    end // of an arrival
+		arrives bool
+	}
+	var marks []mark
 	for _, f := range c.t.Frames {
 		from, to := c.process(f.From), c.process(f.To)
 		if from == 0 || to == 0 {
 			continue
 		}
-		c.starts[from] = append(c.starts[from], f.Sent)
+		sent := end{from, f.N}
+		marks = append(marks, mark{of: sent, at: f.Sent})
 		if f.Fate == timeline.Passed {
-			c.starts[to] = append(c.starts[to], f.At)
+			marks = append(marks, mark{of: end{to, f.N}, at: f.At, from: sent, arrives: true})
 		}
 	}
-	for _, list := range c.starts {
-		slices.Sort(list)
+	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
+	c.starts, c.at = make(map[int][]journal.Time), make(map[end]journal.Time)
+	for _, m := range marks {
+		list := c.starts[m.of.process]
+		if n := len(list); n > 0 {
+			m.at = max(m.at, list[n-1]+1)
+		}
+		if m.arrives {
+			m.at = max(m.at, c.at[m.from])
+		}
+		c.starts[m.of.process], c.at[m.of] = append(list, m.at), m.at
 	}
 }
 
-// long is how long a frame's slice can be: no longer than until the next one of its process. Those
-// that begin at the same time are as long as each other, and so they nest.
+// long is how long a frame's slice can be: no longer than until the next one of its process.
 func (c *writer) long(process int, at journal.Time) journal.Time {
 	list := c.starts[process]
 	next, _ := slices.BinarySearch(list, at+1)
@@ -287,20 +309,21 @@ func (c *writer) frame(f timeline.Frame) {
 	if from == 0 || to == 0 {
 		return
 	}
+	sent, at := c.at[end{from, f.N}], c.at[end{to, f.N}]
 	slice := event{Name: fmt.Sprintf("to %s: %s", f.To, f.Fate), Category: "frame",
-		Phase: phaseSlice, At: f.Sent, Duration: c.long(from, f.Sent), Process: from,
+		Phase: phaseSlice, At: sent, Duration: c.long(from, sent), Process: from,
 		Thread: threadFrames, Args: map[string]any{"record": f.N, "frame": f.Text}}
 	c.add(slice)
 	if f.Fate != timeline.Passed {
 		return
 	}
-	arrow := event{Name: "frame", Category: "frame", Phase: phaseStart, At: f.Sent, Process: from,
+	arrow := event{Name: "frame", Category: "frame", Phase: phaseStart, At: sent, Process: from,
 		Thread: threadFrames, ID: f.N}
 	c.add(arrow)
-	slice.Name, slice.At, slice.Process = "from "+f.From, f.At, to
-	slice.Duration = c.long(to, f.At)
+	slice.Name, slice.At, slice.Process = "from "+f.From, at, to
+	slice.Duration = c.long(to, at)
 	c.add(slice)
-	arrow.Phase, arrow.At, arrow.Process, arrow.Bind = phaseFinish, f.At, to, "e"
+	arrow.Phase, arrow.At, arrow.Process, arrow.Bind = phaseFinish, at, to, "e"
 	c.add(arrow)
 }
 

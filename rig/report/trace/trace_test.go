@@ -39,13 +39,19 @@ func write(t *testing.T, fault *scenario.Fault) (*timeline.Timeline, []byte) {
 func read(t *testing.T, fault *scenario.Fault) (*timeline.Timeline, []event) {
 	t.Helper()
 	line, text := write(t, fault)
+	return line, parse(t, text)
+}
+
+// parse is the events of a trace.
+func parse(t *testing.T, text []byte) []event {
+	t.Helper()
 	var trace struct {
 		Events []event `json:"traceEvents"`
 	}
 	if err := json.Unmarshal(text, &trace); err != nil {
 		t.Fatal(err)
 	}
-	return line, trace.Events
+	return trace.Events
 }
 
 // find is a fault by its name.
@@ -149,6 +155,9 @@ func (v *viewer) one(e event) {
 // around it is over.
 func (v *viewer) push(e event) {
 	stack := v.open[e.Thread]
+	if n := len(stack); n > 0 && e.Category == "frame" && stack[n-1].At == e.At {
+		v.fail(e, "a frame that begins with another one, to which its arrow may be given")
+	}
 	for i := len(stack) - 1; i >= 0; i-- {
 		end := stack[i].At + stack[i].Duration
 		both := stack[i].Duration == 0 && e.Duration == 0
@@ -162,6 +171,28 @@ func (v *viewer) push(e event) {
 		}
 	}
 	v.open[e.Thread] = append(stack, e)
+}
+
+// TestFramesOfOneTimeBeginOneByOne: a relay lets held frames go all at once.
+func TestFramesOfOneTimeBeginOneByOne(t *testing.T) {
+	line, _ := write(t, find(t, "none"))
+	line.Frames = nil
+	for i, ends := range [][2]string{{"n0", "n1"}, {"n0", "n1"}, {"n1", "n0"}, {"n0", "n1"}} {
+		line.Frames = append(line.Frames, timeline.Frame{N: 1 + i, Sent: 50, At: 50, From: ends[0],
+			To: ends[1], Fate: timeline.Passed})
+	}
+	var b bytes.Buffer
+	if err := Write(&b, line, report.Result{}); err != nil {
+		t.Fatal(err)
+	}
+	v := newViewer()
+	v.see(parse(t, b.Bytes()))
+	for _, wrong := range v.wrong {
+		t.Error(wrong)
+	}
+	if len(v.arrows) != len(line.Frames) {
+		t.Errorf("%d arrows of %d frames", len(v.arrows), len(line.Frames))
+	}
 }
 
 // TestATraceIsWhatAViewerAccepts holds every stored run to the rules of the format.
