@@ -32,8 +32,8 @@
 // At every state: that there are not two machines that may commit an object; not two views of one
 // epoch; not two records of one number, or two commits that made one version; that whoever may
 // commit an object knows every commit of it that was answered as replicated. When one is answered:
-// that every member of the view holds it.
-// At every step: that no node goes back to an earlier epoch, or panics.
+// that every member of the view holds it. At every step: that no node goes back to an earlier
+// epoch, or panics.
 //
 // # What is merged
 //
@@ -100,9 +100,8 @@
 // Steps between the whole seconds: the boundaries to the millisecond have tests of their own.
 // Counters that run at different rates. More than three machines, more objects than one for each
 // way in which these nodes can home one. Reads; requests that another node passes on to the home,
-// or that are repeated. Marks that are torn or wiped. Frames
-// that are damaged, repeated or overtake others of their session. Without losses and Late, what has
-// arrived at an end is taken in at once, and a reset or a dial takes no longer than the second.
-// Faults within a second, in the scopes that say Early. Troubles of different kinds together, where
-// no scope has both.
+// or that are repeated. Marks that are torn or wiped. Frames that are damaged, repeated or overtake
+// others of their session. Without losses and Late, what has arrived at an end is taken in at once,
+// and a reset or a dial takes no longer than the second. Faults within a second, in the scopes that
+// say Early. Troubles of different kinds together, where no scope has both.
 package search

@@ -15,9 +15,9 @@ import (
 // at work at a time, from the moment that package http has read its head until its answer is made,
 // and what it waits for meanwhile (its body, the loop, another node) it waits for without the turn.
 //
-// That leaves half of the processor to somebody who is one, too. So an address gives way to lighter
-// ones, too: its next turn comes when none of those that have worked less lately has a request
-// under way, or giveWay after its last one. Work is the time of turns and of writing answers by the
+// That leaves half of the processor to a flood that is one, too. So an address gives way to lighter
+// ones: its next turn comes when none of those that have worked less lately has a request under
+// way, or giveWay after its last one. Work is the time of turns and of writing answers by the
 // clock. All that is done meanwhile makes it longer, for everybody alike: it is compared, and never
 // held against a bound. An address that is alone, or the lightest, waits for nobody.
 const (
