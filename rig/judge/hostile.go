@@ -78,7 +78,7 @@ func StillJoined(epoch id.Epoch, attacked, other string) Check {
 		Name: "still-joined", Source: "issue Robust",
 		Claim: fmt.Sprintf("%s and %s stay joined at epoch %v", attacked, other, epoch),
 		ask: func(q *inquiry) {
-			report := q.blame()
+			report := q.blame(0, q.run.EndAt)
 			if late, _, ok := q.lateTicks(other); !ok || !q.watched() || late > 0 {
 				q.missing("%s, which nobody attacked, had %d late ticks", other, late)
 				report = q.missing
@@ -150,7 +150,7 @@ func Punctual(node, other string) Check {
 				q.missing("%d ticks of %s were late, but also %d of %s: the host had no time", late, node,
 					others, other)
 			case late > 0:
-				q.blame()("%d ticks of %s came more than %v late", late, node, tickMost)
+				q.blame(0, q.run.EndAt)("%d ticks of %s came more than %v late", late, node, tickMost)
 			default:
 				q.fact("none of %s; the latest since its start by %s", node, seconds(worst))
 			}
@@ -158,12 +158,13 @@ func Punctual(node, other string) Check {
 	}
 }
 
-// blame is how what the attacked node did wrong is reported: as a violation, or as missing when the
-// host had no time for its machine.
-func (q *inquiry) blame() func(string, ...any) {
+// blame is how what the attacked node did wrong between two instants is reported: as a violation,
+// or as missing when the host had no time for its machine during an attack of then.
+func (q *inquiry) blame(from, to journal.Time) func(string, ...any) {
 	for _, r := range q.run.Records {
 		a := r.Action
-		if r.Kind != journal.KindAction || a.Name != journal.ActionAttack {
+		attack := r.Kind == journal.KindAction && a.Name == journal.ActionAttack
+		if !attack || a.Done < from || r.At > to {
 			continue
 		}
 		starved := time.Duration(a.StarvedMS) * time.Millisecond
@@ -372,7 +373,6 @@ func (q *inquiry) honestServed(nodes []string) {
 		asked  int
 		ok     int
 	}
-	report := q.blame()
 	lanes := make(map[lane]*state)
 	var order []lane
 	for _, r := range q.run.Records {
@@ -392,7 +392,7 @@ func (q *inquiry) honestServed(nodes []string) {
 		if r.HTTP.Status != 200 {
 			continue
 		}
-		q.gap(l, s.served, r.At, s.n, r.N, report)
+		q.gap(l, s.served, r.At, s.n, r.N)
 		s.served, s.n = max(s.served, r.At), r.N
 		s.ok++
 	}
@@ -403,7 +403,7 @@ func (q *inquiry) honestServed(nodes []string) {
 			q.missing("%s was not asked for %s during the attacks", l.node, l.object)
 			continue
 		}
-		q.gap(l, s.served, end, s.n, s.n, report)
+		q.gap(l, s.served, end, s.n, s.n)
 		asked, ok = asked+s.asked, ok+s.ok
 	}
 	if len(order) == 0 {
@@ -414,9 +414,7 @@ func (q *inquiry) honestServed(nodes []string) {
 }
 
 // gap judges the time between two answers of ok.
-func (q *inquiry) gap(
-	l lane, from, to journal.Time, before, after int, report func(string, ...any),
-) {
+func (q *inquiry) gap(l lane, from, to journal.Time, before, after int) {
 	d := to.Sub(from)
 	if q.tightest == nil || servedMost-d < q.tightest.Slack {
 		q.tightest = &Margin{What: "longest without an ok", Value: d, Most: servedMost,
@@ -425,6 +423,7 @@ func (q *inquiry) gap(
 	}
 	if d > servedMost {
 		q.cite(max(1, before), max(1, after))
-		report("%s through %s was without an ok for %s, from %s", l.object, l.node, seconds(d), from)
+		q.blame(from, to)("%s through %s was without an ok for %s, from %s", l.object, l.node,
+			seconds(d), from)
 	}
 }
